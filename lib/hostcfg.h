@@ -1,0 +1,98 @@
+// Host config: everything one agent must know, decided by the plan; written by pmx, read by the
+// agent as JSON. The driver profile is folded in: the agent never asks which driver it drives.
+#pragma once
+
+#include "err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOSTCFG_VERSION 1
+#define NAME_MAX_BYTES 64
+#define DEVICE_MAX_BYTES 256
+#define LCORES_MAX 128
+#define RATE_UNPACED (-1.0)
+
+enum idle_policy { IDLE_SPIN, IDLE_YIELD, IDLE_SLEEP };      // what an lcore does with an empty poll
+enum huge_policy { HUGE_AUTO, HUGE_YES, HUGE_NO };
+enum csum_mode { CSUM_SW, CSUM_HW };                         // UDP checksum by software or by the NIC
+enum rss_mode { RSS_NONE, RSS_ON };
+
+// What one agent sends to one peer. Stream s of it (0 <= s < streams) has
+//   source port sport_first + s, index tx_first + s here, index peer_rx_first + s at the peer.
+struct flow_tx {
+	char peer[NAME_MAX_BYTES];
+	uint32_t peer_addr; // host byte order
+	uint32_t req_bytes, rep_bytes; // UDP payload
+	double rate_pps;    // of the flow, split over its streams; RATE_UNPACED = max
+	uint32_t streams;
+	uint16_t sport_first;
+	uint32_t tx_first;
+	uint32_t peer_rx_first;
+};
+
+// What one agent answers to one peer: the mirror of that peer's flow_tx.
+struct flow_rx {
+	char peer[NAME_MAX_BYTES];
+	uint32_t peer_addr;
+	uint32_t req_bytes, rep_bytes;
+	uint32_t streams;
+	uint16_t sport_first;
+	uint32_t rx_first;
+	uint32_t peer_tx_first;
+};
+
+struct hostcfg {
+	char host[NAME_MAX_BYTES];
+	char run_id[NAME_MAX_BYTES];
+	uint16_t cookie;
+	uint32_t host_index, host_count; // for spreading phases
+
+	struct {
+		// exactly one of the two is given: a DPDK vdev string ("net_memif0,role=client,...") or
+		// what EAL's -a takes (a PCI address with devargs)
+		char vdev[DEVICE_MAX_BYTES];
+		char pci[DEVICE_MAX_BYTES];
+		char profile[NAME_MAX_BYTES]; // for messages only
+		char unlink_path[DEVICE_MAX_BYTES]; // stale socket to remove before the probe, or ""
+		bool restart_until_link; // stop/start the port until the link is up (memif client)
+		uint16_t queues, rxd, txd, burst, mtu;
+		enum csum_mode csum;
+		enum rss_mode rss;
+		char rss_key[161]; // hex, or "" = the PMD's own
+		bool single_file_segments; // EAL option that vhost-user peers need
+	} port;
+
+	enum huge_policy hugepages;
+	uint32_t memory_mb; // used without hugepages, and as the limit with them; 0 = computed
+	enum idle_policy idle;
+	uint16_t lcores[LCORES_MAX]; // CPU of queue q; fewer than queues = the agent chooses the rest
+	size_t lcore_count;
+
+	uint32_t addr; // host byte order
+	uint8_t prefix_len;
+	uint32_t gateway; // 0 = none
+	uint16_t udp_port;
+
+	// Trials follow each other without a gap: trial 0 is the warm-up if warmup_ns > 0, then the
+	// measured one. A trial closes drain_ns after its end.
+	uint64_t warmup_ns, duration_ns, drain_ns;
+	uint64_t interval_ns; // of the report rows; 0 = none
+	uint64_t lease_ns;    // the agent ends itself when not renewed for so long; 0 = no lease
+	uint64_t resolve_ns;  // how long neighbours may take to answer
+
+	struct flow_tx *tx; // owned; NULL when 0
+	size_t tx_count;
+	struct flow_rx *rx;
+	size_t rx_count;
+};
+
+// Reads and checks every field and range; unknown keys are refused. 0, or -EINVAL with the JSON
+// path of the fault. On failure *c is empty. hostcfg_free ends what *_read filled.
+int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e);
+int hostcfg_load(const char *path, struct hostcfg *c, struct err *e);
+// A new reference; keys in a fixed order, so equal configs give equal bytes. NULL on no memory.
+json_t *hostcfg_write(const struct hostcfg *c);
+void hostcfg_free(struct hostcfg *c);

@@ -1,0 +1,101 @@
+// Result: what one agent counted, raw. Counters and histogram buckets, never only rates.
+//
+// For each flow and trial, after the drain:
+//   requester:  target >= sent + unsent (equal when paced)
+//   across:     sent = delivered + lost forward; delivered = replied + reply_unsent;
+//               replied = returned + lost back
+// Duplicates, reordered, late, foreign and malformed never offset a loss.
+#pragma once
+
+#include "err.h"
+#include "hist.h"
+#include "hostcfg.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define RESULT_VERSION 1
+#define COUNTER_UNKNOWN UINT64_MAX // not measured: null in JSON, never 0
+
+enum trial_kind { TRIAL_WARMUP, TRIAL_MEASURE };
+
+struct trial {
+	uint8_t id; // as on the wire
+	enum trial_kind kind;
+	// ns of the agent's CLOCK_MONOTONIC_RAW; 0 = did not happen (yet). `end` is when requests
+	// stopped being due, also when cut short; `close` when counting ended.
+	uint64_t start_ns, end_ns, close_ns;
+};
+
+struct tx_counts { // one flow, one trial, at the requester
+	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
+	struct hist *rtt; // owned, NULL = none recorded
+};
+
+struct rx_counts { // one flow, one trial, at the responder
+	uint64_t delivered, replied, reply_unsent, dup, reordered, late;
+};
+
+struct queue_counts { // one queue, one trial
+	uint64_t requests_sent, requests_received, replies_sent, replies_received, off_queue;
+	uint64_t tx_full;            // bursts that the PMD did not take whole
+	uint64_t busy_tsc, total_tsc; // cycles of loops with work, and of all loops
+	uint64_t lcore;              // CPU it was pinned to
+};
+
+// Frames that are none of the run's: why not. Whole run, all queues.
+enum drop_reason {
+	DROP_L2,        // other MAC, VLAN tag, EtherType
+	DROP_ADDRESS,   // IP destination is not ours
+	DROP_PROTOCOL,  // IP but neither UDP nor answered ICMP
+	DROP_PORT,      // UDP to another port
+	DROP_COOKIE,    // pmx header of another run
+	DROP_STREAM,    // stream not in the plan, or addresses/ports that are not the stream's
+	DROP_MALFORMED, // short, bad lengths, bad version or kind, IP options, bad checksum flag
+	DROP_FRAGMENT,
+	DROP_SLOW,      // ARP/ICMP beyond what the slow path takes
+	DROP_NOMBUF,    // no mbuf for a request that was due (it stays due)
+	DROP_REASONS
+};
+extern const char *const drop_reason_name[DROP_REASONS];
+
+struct port_counts { // as rte_eth_stats_get says, whole run; COUNTER_UNKNOWN where the PMD has none
+	uint64_t ipackets, opackets, ibytes, obytes, imissed, ierrors, oerrors, rx_nombuf;
+	uint64_t pause_rx, pause_tx;
+	uint64_t link_mbps; // COUNTER_UNKNOWN = unknown
+};
+
+struct result_flow_tx { char peer[NAME_MAX_BYTES]; uint32_t req_bytes, rep_bytes, streams;
+	double rate_pps; struct tx_counts *trial; }; // [trial_count], owned
+struct result_flow_rx { char peer[NAME_MAX_BYTES]; uint32_t req_bytes, rep_bytes;
+	struct rx_counts *trial; };
+struct result_queue { struct queue_counts *trial; };
+
+struct result {
+	char host[NAME_MAX_BYTES], run_id[NAME_MAX_BYTES];
+	char pmx_version[32], dpdk_version[64];
+	char state[16];  // "running", "done"
+	char ended_by[16]; // "plan", "stop", "lease", "signal", "" while running
+	char driver[64], mac[18];
+	double tsc_hz;
+	struct trial *trial; // owned
+	size_t trial_count;
+	struct result_flow_tx *tx; // order of the host config
+	size_t tx_count;
+	struct result_flow_rx *rx;
+	size_t rx_count;
+	struct result_queue *queue;
+	size_t queue_count;
+	uint64_t drop[DROP_REASONS];
+	struct port_counts port;
+	struct hist *lateness; // measured trial, all queues; NULL = nothing paced
+	double cpu_pct, cpu_max_pct, agent_cpu_pct; // of the measured trial; -1 = unknown
+};
+
+// Same contract as hostcfg_read/_write. Histograms travel as [[bucket, count], ...] with min, max,
+// sum. result_alloc sizes every array of an empty result (counters zeroed).
+int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t queues);
+int result_read(json_t *root, struct result *r, struct err *e);
+int result_load(const char *path, struct result *r, struct err *e);
+json_t *result_write(const struct result *r);
+void result_free(struct result *r);
