@@ -1,0 +1,192 @@
+#include "cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct verb_arg matrix_arg = {
+	.name = "MATRIX",
+	.env = "PMX_MATRIX",
+	.required = true,
+	.help = "the matrix file",
+};
+static const struct verb_arg servers_arg = {
+	.name = "SERVERS",
+	.env = "PMX_SERVERS",
+	.required = true,
+	.help = "the server list, - for stdin",
+};
+static const struct verb_arg verb_arg = {
+	.name = "VERB",
+	.help = "the verb to explain",
+};
+
+const struct verb verb_table[] = {
+	{
+		.id = VERB_GEN,
+		.name = "gen",
+		.arg = &servers_arg,
+		.brief = "build the matrix file from a server list",
+		.text = "SERVERS is a file (- for stdin) with one name[=address[:port]] a line. "
+			"The matrix is\n"
+			"written to stdout or to --output; what it leaves open (devices, data "
+			"addresses)\n"
+			"is marked in it for the editor.",
+		.run = cmd_gen,
+	},
+	{
+		.id = VERB_CHECK,
+		.name = "check",
+		.arg = &matrix_arg,
+		.brief = "say whether the hosts' NICs can carry the matrix",
+		.text = "Adds up, for every host, its own requests and the replies it owes: "
+			"packets/s and\n"
+			"wire Gb/s both ways, against --nic-gbps and --nic-mpps or the profile's "
+			"rating.\n"
+			"Touches no host. Over capacity: exit 1.",
+		.run = cmd_check,
+	},
+	{
+		.id = VERB_RUN,
+		.name = "run",
+		.arg = &matrix_arg,
+		.brief = "deploy, start together, measure, collect and summarize",
+		.text = "Ends by itself after warm-up, measured window and drain. ^C stops the "
+			"agents and\n"
+			"summarizes what there is; a second ^C quits at once and the agents end by "
+			"their\n"
+			"lease. A host that fails before the start stops the run (exit 3) unless\n"
+			"--allow-partial measures the others (exit 4).",
+		.run = cmd_run,
+	},
+	{
+		.id = VERB_START,
+		.name = "start",
+		.arg = &matrix_arg,
+		.brief = "deploy and start the agents, detached",
+		.text = "The agents go on without pmx, until --for or the matrix's timing.max is "
+			"over or\n"
+			"`pmx stop`. Look with `pmx status`, read with `pmx summarize`.",
+		.run = cmd_start,
+	},
+	{
+		.id = VERB_STATUS,
+		.name = "status",
+		.arg = &matrix_arg,
+		.brief = "one line for each host: its live rates, or what it is instead",
+		.text = "A host without an agent is NOT-RUNNING, one without pmx's directory is\n"
+			"NOT-DEPLOYED, one that cannot be asked is UNREACHABLE. Exit 0 when every "
+			"host has\n"
+			"a live or finished agent, 1 when one has not, 3 when one cannot be asked.",
+		.run = cmd_status,
+	},
+	{
+		.id = VERB_SUMMARIZE,
+		.name = "summarize",
+		.arg = &matrix_arg,
+		.brief = "collect the results and print what they say",
+		.text = "Asks running agents for their live counters and reads the results of "
+			"finished\n"
+			"ones. With --no-collect it reads what `pmx collect` brought earlier.",
+		.run = cmd_summarize,
+	},
+	{
+		.id = VERB_COLLECT,
+		.name = "collect",
+		.arg = &matrix_arg,
+		.brief = "bring result, report and log of every host here",
+		.text = "They go to DIR/<host>/result.json, report.csv and agent.log, where DIR is "
+			"that of\n"
+			"--output.",
+		.run = cmd_collect,
+	},
+	{
+		.id = VERB_LOGS,
+		.name = "logs",
+		.arg = &matrix_arg,
+		.brief = "print the last lines of every agent's log",
+		.text = "And how the agent ended, where it has.",
+		.run = cmd_logs,
+	},
+	{
+		.id = VERB_STOP,
+		.name = "stop",
+		.arg = &matrix_arg,
+		.brief = "stop the agents; results stay on the hosts",
+		.text = "Says for each host how its agent ended: stopped, killed or not running.",
+		.run = cmd_stop,
+	},
+	{
+		.id = VERB_CLEAN,
+		.name = "clean",
+		.arg = &matrix_arg,
+		.brief = "stop the agents, remove pmx's directory, verify that nothing is left",
+		.text = "Removes only a directory that pmx made. Success means that it was looked "
+			"for\n"
+			"afterwards: the directory is gone and no agent runs out of it.",
+		.run = cmd_clean,
+	},
+	{
+		.id = VERB_HELP,
+		.name = "help",
+		.arg = &verb_arg,
+		.brief = "every verb, option and environment variable on one page, or one verb",
+		.text = "The same as `pmx VERB --help` when a verb is named.",
+		.run = cmd_help,
+	},
+};
+const size_t verb_count = sizeof(verb_table) / sizeof(verb_table[0]);
+
+const struct verb *verb_find(const char *name)
+{
+	for (size_t i = 0; i < verb_count; i++)
+		if (strcmp(verb_table[i].name, name) == 0)
+			return &verb_table[i];
+	return NULL;
+}
+
+void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	flockfile(stderr);
+	fputs("pmx: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	va_end(ap);
+}
+
+void note(const struct opts *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (o->quiet)
+		return;
+	va_start(ap, fmt);
+	flockfile(stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	va_end(ap);
+}
+
+int cmd_load(const struct opts *o, struct matrix *m)
+{
+	struct err e = { 0 };
+
+	if (matrix_load(o->arg, m, &e) < 0) {
+		complain("%s", e.msg);
+		return EXIT_USAGE;
+	}
+	if (opt_given(o, &o->user))
+		snprintf(m->ssh.user, sizeof(m->ssh.user), "%s", o->user);
+	if (opt_given(o, &o->remote_dir))
+		snprintf(m->remote_dir, sizeof(m->remote_dir), "%s", o->remote_dir);
+	if (opt_given(o, &o->for_ns))
+		m->timing.duration_ns = o->for_ns;
+	if (opt_given(o, &o->warmup_ns))
+		m->timing.warmup_ns = o->warmup_ns;
+	return EXIT_GOOD;
+}
