@@ -10,7 +10,9 @@ struct err {
 };
 
 // Fills *e (may be NULL) and returns -code, so that callers write `return err_set(e, EINVAL, ...)`.
+// The message is one line: control characters become '?', what does not fit ends in "...".
+// Arguments may quote e->msg.
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-// Puts "<text>: " in front of the message and returns -e->code.
+// Puts "<text>: " in front of the message and returns -e->code (-EINVAL when e is NULL).
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -15,7 +15,7 @@
 struct hist {
 	uint64_t min_ns; // of what was recorded; UINT64_MAX when empty
 	uint64_t max_ns;
-	uint64_t sum_ns;
+	uint64_t sum_ns; // UINT64_MAX = unknown
 	uint64_t count;
 	uint64_t bucket[HIST_BUCKETS];
 };
@@ -48,12 +48,13 @@ static inline void hist_record(struct hist *h, uint64_t ns)
 }
 
 void hist_reset(struct hist *h);
+// `from` may be in use by its writer: what was counted of it is consistent in `into`.
 void hist_merge(struct hist *into, const struct hist *from);
-// Lower and upper (exclusive) bound of a bucket in ns.
+// Lower and upper (exclusive) bound of a bucket in ns; the last one takes what is longer, too.
 uint64_t hist_lower_ns(uint32_t bucket);
 uint64_t hist_upper_ns(uint32_t bucket);
 // Value below or at which `percent` (0..100) of the records lie (nearest rank): the middle of its
 // bucket, clamped to min/max. -1 when the histogram is empty: no data is never 0.
 double hist_percentile_ns(const struct hist *h, double percent);
-// Mean, or -1 when empty.
+// Mean, or -1 when empty or unknown.
 double hist_mean_ns(const struct hist *h);

@@ -13,20 +13,31 @@
 #define NAME_MAX_BYTES 64
 #define DEVICE_MAX_BYTES 256
 #define LCORES_MAX 128
+#define BURST_MAX 512
+#define FLOWS_MAX 4096	       // each way, of one host
+#define STREAMS_MAX (1u << 22) // indexes each way, of one host
+#define IP4_UDP_HEADER_BYTES 28
+#define PAYLOAD_MAX_BYTES (65535 - IP4_UDP_HEADER_BYTES)
 #define RATE_UNPACED (-1.0)
 
-enum idle_policy { IDLE_SPIN, IDLE_YIELD, IDLE_SLEEP };      // what an lcore does with an empty poll
-enum huge_policy { HUGE_AUTO, HUGE_YES, HUGE_NO };
-enum csum_mode { CSUM_SW, CSUM_HW };                         // UDP checksum by software or by the NIC
-enum rss_mode { RSS_NONE, RSS_ON };
+// What an lcore does with an empty poll.
+enum idle_policy { IDLE_SPIN, IDLE_YIELD, IDLE_SLEEP, IDLE_POLICIES };
+enum huge_policy { HUGE_AUTO, HUGE_YES, HUGE_NO, HUGE_POLICIES };
+enum csum_mode { CSUM_SW, CSUM_HW, CSUM_MODES }; // UDP checksum by software or by the NIC
+enum rss_mode { RSS_NONE, RSS_ON, RSS_MODES };
+// The words for them in JSON and in YAML.
+extern const char *const idle_policy_name[IDLE_POLICIES]; // spin yield sleep
+extern const char *const huge_policy_name[HUGE_POLICIES]; // auto yes no
+extern const char *const csum_mode_name[CSUM_MODES];	  // sw hw
+extern const char *const rss_mode_name[RSS_MODES];	  // none on
 
 // What one agent sends to one peer. Stream s of it (0 <= s < streams) has
 //   source port sport_first + s, index tx_first + s here, index peer_rx_first + s at the peer.
 struct flow_tx {
 	char peer[NAME_MAX_BYTES];
-	uint32_t peer_addr; // host byte order
+	uint32_t peer_addr;	       // host byte order
 	uint32_t req_bytes, rep_bytes; // UDP payload
-	double rate_pps;    // of the flow, split over its streams; RATE_UNPACED = max
+	double rate_pps;	       // of the flow, split over its streams; RATE_UNPACED = max
 	uint32_t streams;
 	uint16_t sport_first;
 	uint32_t tx_first;
@@ -51,24 +62,26 @@ struct hostcfg {
 	uint32_t host_index, host_count; // for spreading phases
 
 	struct {
-		// exactly one of the two is given: a DPDK vdev string ("net_memif0,role=client,...") or
-		// what EAL's -a takes (a PCI address with devargs)
+		// Exactly one of the two is given: a DPDK vdev ("net_memif0,role=client,...") or
+		// what EAL's -a takes (a PCI address with devargs).
 		char vdev[DEVICE_MAX_BYTES];
 		char pci[DEVICE_MAX_BYTES];
 		char profile[NAME_MAX_BYTES]; // for messages only
-		char unlink_path[DEVICE_MAX_BYTES]; // stale socket to remove before the probe, or ""
+		// stale socket to remove before the probe, or ""
+		char unlink_path[DEVICE_MAX_BYTES];
 		bool restart_until_link; // stop/start the port until the link is up (memif client)
 		uint16_t queues, rxd, txd, burst, mtu;
 		enum csum_mode csum;
 		enum rss_mode rss;
-		char rss_key[161]; // hex, or "" = the PMD's own
+		char rss_key[161];	   // hex, or "" = the PMD's own
 		bool single_file_segments; // EAL option that vhost-user peers need
 	} port;
 
 	enum huge_policy hugepages;
 	uint32_t memory_mb; // used without hugepages, and as the limit with them; 0 = computed
 	enum idle_policy idle;
-	uint16_t lcores[LCORES_MAX]; // CPU of queue q; fewer than queues = the agent chooses the rest
+	// CPU of queue q; fewer than queues = the agent chooses the rest
+	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;
 
 	uint32_t addr; // host byte order
@@ -89,10 +102,16 @@ struct hostcfg {
 	size_t rx_count;
 };
 
-// Reads and checks every field and range; unknown keys are refused. 0, or -EINVAL with the JSON
-// path of the fault. On failure *c is empty. hostcfg_free ends what *_read filled.
+// JSON: one key a field, named as the field; enums by their words, addresses as dotted quads, no
+// gateway is null, an unpaced rate is "max", and "version": HOSTCFG_VERSION.
+//
+// Reads and checks every field and range; unknown, missing and duplicate keys are refused, and so
+// are streams that overlap (tx and rx stand in the order of their first index), ports above 65535
+// and payloads above the MTU. 0, or -EINVAL (-ENOMEM, ...) with the JSON path of the fault. On
+// failure *c is empty. hostcfg_free ends what *_read filled; of an empty one it does nothing.
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e);
 int hostcfg_load(const char *path, struct hostcfg *c, struct err *e);
-// A new reference; keys in a fixed order, so equal configs give equal bytes. NULL on no memory.
+// A new reference; keys in a fixed order, so equal configs give equal bytes (json_dumps without
+// JSON_SORT_KEYS keeps it). NULL on no memory, or when a string is not UTF-8.
 json_t *hostcfg_write(const struct hostcfg *c);
 void hostcfg_free(struct hostcfg *c);

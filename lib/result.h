@@ -38,23 +38,23 @@ struct rx_counts { // one flow, one trial, at the responder
 
 struct queue_counts { // one queue, one trial
 	uint64_t requests_sent, requests_received, replies_sent, replies_received, off_queue;
-	uint64_t tx_full;            // bursts that the PMD did not take whole
+	uint64_t tx_full;	      // bursts that the PMD did not take whole
 	uint64_t busy_tsc, total_tsc; // cycles of loops with work, and of all loops
-	uint64_t lcore;              // CPU it was pinned to
+	uint64_t lcore;		      // CPU it was pinned to
 };
 
 // Frames that are none of the run's: why not. Whole run, all queues.
 enum drop_reason {
-	DROP_L2,        // other MAC, VLAN tag, EtherType
-	DROP_ADDRESS,   // IP destination is not ours
-	DROP_PROTOCOL,  // IP but neither UDP nor answered ICMP
-	DROP_PORT,      // UDP to another port
-	DROP_COOKIE,    // pmx header of another run
-	DROP_STREAM,    // stream not in the plan, or addresses/ports that are not the stream's
+	DROP_L2,	// other MAC, VLAN tag, EtherType
+	DROP_ADDRESS,	// IP destination is not ours
+	DROP_PROTOCOL,	// IP but neither UDP nor answered ICMP
+	DROP_PORT,	// UDP to another port
+	DROP_COOKIE,	// pmx header of another run
+	DROP_STREAM,	// stream not in the plan, or addresses/ports that are not the stream's
 	DROP_MALFORMED, // short, bad lengths, bad version or kind, IP options, bad checksum flag
 	DROP_FRAGMENT,
-	DROP_SLOW,      // ARP/ICMP beyond what the slow path takes
-	DROP_NOMBUF,    // no mbuf for a request that was due (it stays due)
+	DROP_SLOW,   // ARP/ICMP beyond what the slow path takes
+	DROP_NOMBUF, // no mbuf for a request that was due (it stays due)
 	DROP_REASONS
 };
 extern const char *const drop_reason_name[DROP_REASONS];
@@ -65,16 +65,26 @@ struct port_counts { // as rte_eth_stats_get says, whole run; COUNTER_UNKNOWN wh
 	uint64_t link_mbps; // COUNTER_UNKNOWN = unknown
 };
 
-struct result_flow_tx { char peer[NAME_MAX_BYTES]; uint32_t req_bytes, rep_bytes, streams;
-	double rate_pps; struct tx_counts *trial; }; // [trial_count], owned
-struct result_flow_rx { char peer[NAME_MAX_BYTES]; uint32_t req_bytes, rep_bytes;
-	struct rx_counts *trial; };
-struct result_queue { struct queue_counts *trial; };
+// Each `trial` is owned and has [trial_count] elements.
+struct result_flow_tx {
+	char peer[NAME_MAX_BYTES];
+	uint32_t req_bytes, rep_bytes, streams;
+	double rate_pps;
+	struct tx_counts *trial;
+};
+struct result_flow_rx {
+	char peer[NAME_MAX_BYTES];
+	uint32_t req_bytes, rep_bytes;
+	struct rx_counts *trial;
+};
+struct result_queue {
+	struct queue_counts *trial;
+};
 
 struct result {
 	char host[NAME_MAX_BYTES], run_id[NAME_MAX_BYTES];
 	char pmx_version[32], dpdk_version[64];
-	char state[16];  // "running", "done"
+	char state[16];	   // "running", "done"
 	char ended_by[16]; // "plan", "stop", "lease", "signal", "" while running
 	char driver[64], mac[18];
 	double tsc_hz;
@@ -92,9 +102,15 @@ struct result {
 	double cpu_pct, cpu_max_pct, agent_cpu_pct; // of the measured trial; -1 = unknown
 };
 
-// Same contract as hostcfg_read/_write. Histograms travel as [[bucket, count], ...] with min, max,
-// sum. result_alloc sizes every array of an empty result (counters zeroed).
+// JSON: one key a field, named as the field (trial -> "trials", queue -> "queues"); a counter or a
+// percentage that is unknown, an instant that did not come and a histogram without records are
+// null; an unpaced rate is "max"; "version": RESULT_VERSION. Counters up to INT64_MAX are exact.
+//
+// result_alloc makes *r an empty result with every array in place: counters 0, but those of the
+// port and the CPU unknown. 0 or -ENOMEM.
 int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t queues);
+// Same contract as hostcfg_read, _load, _write, _free. Histograms travel as in hist_json.h and may
+// be in use by their writers.
 int result_read(json_t *root, struct result *r, struct err *e);
 int result_load(const char *path, struct result *r, struct err *e);
 json_t *result_write(const struct result *r);

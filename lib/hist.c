@@ -1,0 +1,96 @@
+#include "hist.h"
+
+#include <math.h>
+#include <string.h>
+
+void hist_reset(struct hist *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->min_ns = UINT64_MAX;
+}
+
+uint64_t hist_lower_ns(uint32_t bucket)
+{
+	if (bucket < 2 * HIST_SUB)
+		return bucket;
+	uint32_t shift = (bucket >> HIST_SUB_BITS) - 1;
+	return (uint64_t)(HIST_SUB + bucket % HIST_SUB) << shift;
+}
+
+uint64_t hist_upper_ns(uint32_t bucket)
+{
+	return hist_lower_ns(bucket + 1);
+}
+
+// The largest value that a bucket takes.
+static uint64_t hist_last_ns(uint32_t bucket)
+{
+	return bucket == HIST_BUCKETS - 1 ? UINT64_MAX - 1 : hist_upper_ns(bucket) - 1;
+}
+
+static uint64_t clamp(uint64_t v, uint64_t min, uint64_t max)
+{
+	return v < min ? min : v > max ? max : v;
+}
+
+// `from` may be in use by its writer: count, min and max are made to agree with the buckets read.
+void hist_merge(struct hist *into, const struct hist *from)
+{
+	uint32_t first = HIST_BUCKETS, last = 0;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++) {
+		uint64_t n = from->bucket[i];
+		if (n == 0)
+			continue;
+		first = first == HIST_BUCKETS ? i : first;
+		last = i;
+		count += n;
+		into->bucket[i] += n;
+	}
+	if (count == 0)
+		return;
+	into->count += count;
+	if (into->sum_ns == UINT64_MAX || from->sum_ns == UINT64_MAX)
+		into->sum_ns = UINT64_MAX;
+	else
+		into->sum_ns += from->sum_ns;
+	uint64_t min = clamp(from->min_ns, hist_lower_ns(first), hist_last_ns(first));
+	uint64_t max = clamp(from->max_ns, hist_lower_ns(last), hist_last_ns(last));
+	if (min < into->min_ns)
+		into->min_ns = min;
+	if (max > into->max_ns)
+		into->max_ns = max;
+}
+
+double hist_percentile_ns(const struct hist *h, double percent)
+{
+	if (h->count == 0)
+		return -1;
+
+	double want = ceil(percent / 100 * (double)h->count);
+	uint64_t rank = want < 1 ? 1 : (uint64_t)want;
+	if (rank > h->count)
+		rank = h->count;
+	uint64_t seen = 0;
+	uint32_t i = 0;
+	for (; i < HIST_BUCKETS - 1; i++) {
+		seen += h->bucket[i];
+		if (seen >= rank)
+			break;
+	}
+	// whole nanoseconds: the last one in the bucket is upper - 1
+	double v = ((double)hist_lower_ns(i) + (double)(hist_upper_ns(i) - 1)) / 2;
+	if (v > (double)h->max_ns)
+		v = (double)h->max_ns;
+	if (v < (double)h->min_ns)
+		v = (double)h->min_ns;
+	return v;
+}
+
+double hist_mean_ns(const struct hist *h)
+{
+	if (h->count == 0 || h->sum_ns == UINT64_MAX)
+		return -1;
+	return (double)h->sum_ns / (double)h->count;
+}

@@ -1,0 +1,203 @@
+#include "hostcfg.h"
+
+#include "jsonmap.h"
+#include "parse.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define CONFIG_MAX_BYTES (64u << 20)
+#define TIME_MAX_NS (UINT64_C(365) * 86400 * 1000000000)
+#define CPU_ID_MAX 8191
+
+const char *const idle_policy_name[IDLE_POLICIES] = {
+	[IDLE_SPIN] = "spin",
+	[IDLE_YIELD] = "yield",
+	[IDLE_SLEEP] = "sleep",
+};
+const char *const huge_policy_name[HUGE_POLICIES] = {
+	[HUGE_AUTO] = "auto",
+	[HUGE_YES] = "yes",
+	[HUGE_NO] = "no",
+};
+const char *const csum_mode_name[CSUM_MODES] = {
+	[CSUM_SW] = "sw",
+	[CSUM_HW] = "hw",
+};
+const char *const rss_mode_name[RSS_MODES] = {
+	[RSS_NONE] = "none",
+	[RSS_ON] = "on",
+};
+
+#define AT(member) JM_AT(struct flow_tx, member)
+static const struct jm_row tx_row[] = {
+	{ "peer", JM_STRING, AT(peer), .min = 1 },
+	{ "peer_addr", JM_IP4, AT(peer_addr) },
+	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
+	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
+	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
+	{ "tx_first", JM_UINT, AT(tx_first), .max = STREAMS_MAX - 1 },
+	{ "peer_rx_first", JM_UINT, AT(peer_rx_first), .max = STREAMS_MAX - 1 },
+};
+#undef AT
+static const struct jm_map tx_map = JM_MAP(tx_row, struct flow_tx);
+
+#define AT(member) JM_AT(struct flow_rx, member)
+static const struct jm_row rx_row[] = {
+	{ "peer", JM_STRING, AT(peer), .min = 1 },
+	{ "peer_addr", JM_IP4, AT(peer_addr) },
+	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
+	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
+	{ "rx_first", JM_UINT, AT(rx_first), .max = STREAMS_MAX - 1 },
+	{ "peer_tx_first", JM_UINT, AT(peer_tx_first), .max = STREAMS_MAX - 1 },
+};
+#undef AT
+static const struct jm_map rx_map = JM_MAP(rx_row, struct flow_rx);
+
+// The members of `port`, by their place in the whole struct.
+#define AT(member) JM_AT(struct hostcfg, port.member)
+static const struct jm_row port_row[] = {
+	{ "vdev", JM_STRING, AT(vdev) },
+	{ "pci", JM_STRING, AT(pci) },
+	{ "profile", JM_STRING, AT(profile), .min = 1 },
+	{ "unlink_path", JM_STRING, AT(unlink_path) },
+	{ "restart_until_link", JM_BOOL, AT(restart_until_link) },
+	{ "queues", JM_UINT, AT(queues), .min = 1, .max = LCORES_MAX },
+	{ "rxd", JM_UINT, AT(rxd), .min = 8, .max = 32768 },
+	{ "txd", JM_UINT, AT(txd), .min = 8, .max = 32768 },
+	{ "burst", JM_UINT, AT(burst), .min = 1, .max = BURST_MAX },
+	{ "mtu", JM_UINT, AT(mtu), .min = 68 },
+	{ "csum", JM_ENUM, AT(csum), .name = csum_mode_name, .names = CSUM_MODES },
+	{ "rss", JM_ENUM, AT(rss), .name = rss_mode_name, .names = RSS_MODES },
+	{ "rss_key", JM_STRING, JM_HEX, AT(rss_key) },
+	{ "single_file_segments", JM_BOOL, AT(single_file_segments) },
+};
+#undef AT
+static const struct jm_map port_map = JM_MAP(port_row, struct hostcfg);
+
+#define AT(member) JM_AT(struct hostcfg, member)
+#define COUNT(member) .count = offsetof(struct hostcfg, member)
+static const struct jm_row hostcfg_row[] = {
+	{ "version", JM_FIXED, .min = HOSTCFG_VERSION },
+	{ "host", JM_STRING, AT(host), .min = 1 },
+	{ "run_id", JM_STRING, AT(run_id), .min = 1 },
+	{ "cookie", JM_UINT, AT(cookie) },
+	{ "host_index", JM_UINT, AT(host_index) },
+	{ "host_count", JM_UINT, AT(host_count), .min = 1 },
+	{ "port", JM_OBJECT, .map = &port_map },
+	{ "hugepages", JM_ENUM, AT(hugepages), .name = huge_policy_name, .names = HUGE_POLICIES },
+	{ "memory_mb", JM_UINT, AT(memory_mb), .max = 1u << 20 },
+	{ "idle", JM_ENUM, AT(idle), .name = idle_policy_name, .names = IDLE_POLICIES },
+	{ "lcores", JM_UINTS, AT(lcores), .names = LCORES_MAX, .max = CPU_ID_MAX,
+	  COUNT(lcore_count) },
+	{ "addr", JM_IP4, AT(addr) },
+	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 32 },
+	{ "gateway", JM_IP4, JM_ZERO_NULL, AT(gateway) },
+	{ "udp_port", JM_UINT, AT(udp_port), .min = 1 },
+	{ "warmup_ns", JM_UINT, AT(warmup_ns), .max = TIME_MAX_NS },
+	{ "duration_ns", JM_UINT, AT(duration_ns), .min = 1, .max = TIME_MAX_NS },
+	{ "drain_ns", JM_UINT, AT(drain_ns), .max = TIME_MAX_NS },
+	{ "interval_ns", JM_UINT, AT(interval_ns), .max = TIME_MAX_NS },
+	{ "lease_ns", JM_UINT, AT(lease_ns), .max = TIME_MAX_NS },
+	{ "resolve_ns", JM_UINT, AT(resolve_ns), .max = TIME_MAX_NS },
+	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
+	{ "rx", JM_ARRAY, AT(rx), .map = &rx_map, COUNT(rx_count), .max = FLOWS_MAX },
+};
+#undef COUNT
+#undef AT
+static const struct jm_map hostcfg_map = JM_MAP(hostcfg_row, struct hostcfg);
+
+// One flow's ports and stream indexes, whichever its direction. *next is the first index free.
+static int check_flow(const struct hostcfg *c, const char *dir, size_t i, uint32_t bytes,
+		      uint32_t streams, uint16_t sport, uint32_t first, uint32_t *next,
+		      struct err *e)
+{
+	if (bytes + IP4_UDP_HEADER_BYTES > c->port.mtu)
+		return err_set(e, EINVAL,
+			       "$.%s[%zu]: %u payload bytes: expected at most %d by the MTU of %u",
+			       dir, i, bytes, c->port.mtu - IP4_UDP_HEADER_BYTES, c->port.mtu);
+	if (sport + streams - 1 > UINT16_MAX)
+		return err_set(
+			e, EINVAL,
+			"$.%s[%zu]: %u streams from source port %u on: port 65535 is the last", dir,
+			i, streams, sport);
+	if (first < *next || first > STREAMS_MAX - streams)
+		return err_set(
+			e, EINVAL,
+			"$.%s[%zu].%s_first: %u: expected %u to %u, behind the streams before it",
+			dir, i, dir, first, *next, STREAMS_MAX - streams);
+	*next = first + streams;
+	return 0;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+// What no single field can tell.
+static int check(const struct hostcfg *c, struct err *e)
+{
+	uint32_t next = 0;
+
+	if ((c->port.vdev[0] != '\0') == (c->port.pci[0] != '\0'))
+		return err_set(e, EINVAL, "$.port: expected either vdev or pci to be given");
+	if (c->host_index >= c->host_count)
+		return err_set(e, EINVAL, "$.host_index: %u: expected less than host_count, %u",
+			       c->host_index, c->host_count);
+	for (size_t i = 0; i < c->tx_count; i++) {
+		const struct flow_tx *f = &c->tx[i];
+		int ret = check_flow(c, "tx", i, larger(f->req_bytes, f->rep_bytes), f->streams,
+				     f->sport_first, f->tx_first, &next, e);
+		if (ret < 0)
+			return ret;
+	}
+	next = 0;
+	for (size_t i = 0; i < c->rx_count; i++) {
+		const struct flow_rx *f = &c->rx[i];
+		int ret = check_flow(c, "rx", i, larger(f->req_bytes, f->rep_bytes), f->streams,
+				     f->sport_first, f->rx_first, &next, e);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e)
+{
+	int ret = jsonmap_read(&hostcfg_map, root, c, e);
+
+	if (ret == 0)
+		ret = check(c, e);
+	if (ret < 0)
+		hostcfg_free(c);
+	return ret;
+}
+
+int hostcfg_load(const char *path, struct hostcfg *c, struct err *e)
+{
+	json_t *root;
+
+	memset(c, 0, sizeof(*c));
+	int ret = jsonmap_load(path, CONFIG_MAX_BYTES, &root, e);
+	if (ret < 0)
+		return ret;
+	ret = hostcfg_read(root, c, e);
+	json_decref(root);
+	return ret < 0 && e != NULL ? err_wrap(e, "%s", path) : ret;
+}
+
+json_t *hostcfg_write(const struct hostcfg *c)
+{
+	return jsonmap_write(&hostcfg_map, c);
+}
+
+void hostcfg_free(struct hostcfg *c)
+{
+	jsonmap_release(&hostcfg_map, c);
+}

@@ -1,0 +1,223 @@
+#include "result.h"
+
+#include "hist_json.h"
+#include "jsonmap.h"
+#include "parse.h"
+#include "session.h"
+#include "wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESULT_MAX_BYTES SESSION_LINE_MAX // it travels as one line
+
+static const char *const trial_kind_name[] = {
+	[TRIAL_WARMUP] = "warmup",
+	[TRIAL_MEASURE] = "measure",
+};
+
+const char *const drop_reason_name[DROP_REASONS] = {
+	[DROP_L2] = "l2",
+	[DROP_ADDRESS] = "address",
+	[DROP_PROTOCOL] = "protocol",
+	[DROP_PORT] = "port",
+	[DROP_COOKIE] = "cookie",
+	[DROP_STREAM] = "stream",
+	[DROP_MALFORMED] = "malformed",
+	[DROP_FRAGMENT] = "fragment",
+	[DROP_SLOW] = "slow",
+	[DROP_NOMBUF] = "nombuf",
+};
+
+#define COUNTER JM_UINT, JM_UNKNOWN_NULL
+
+#define AT(member) JM_AT(struct trial, member)
+static const struct jm_row trial_row[] = {
+	{ "id", JM_UINT, AT(id) },
+	{ "kind", JM_ENUM, AT(kind), .name = trial_kind_name, .names = TRIAL_MEASURE + 1 },
+	{ "start_ns", JM_UINT, JM_ZERO_NULL, AT(start_ns) },
+	{ "end_ns", JM_UINT, JM_ZERO_NULL, AT(end_ns) },
+	{ "close_ns", JM_UINT, JM_ZERO_NULL, AT(close_ns) },
+};
+#undef AT
+static const struct jm_map trial_map = JM_MAP(trial_row, struct trial);
+
+#define AT(member) JM_AT(struct tx_counts, member)
+static const struct jm_row tx_counts_row[] = {
+	{ "sent", COUNTER, AT(sent) },		 { "unsent", COUNTER, AT(unsent) },
+	{ "returned", COUNTER, AT(returned) },	 { "dup", COUNTER, AT(dup) },
+	{ "reordered", COUNTER, AT(reordered) }, { "late", COUNTER, AT(late) },
+	{ "off_queue", COUNTER, AT(off_queue) }, { "rtt", JM_CODEC, AT(rtt), .codec = &hist_codec },
+};
+#undef AT
+static const struct jm_map tx_counts_map = JM_MAP(tx_counts_row, struct tx_counts);
+
+#define AT(member) JM_AT(struct rx_counts, member)
+static const struct jm_row rx_counts_row[] = {
+	{ "delivered", COUNTER, AT(delivered) },       { "replied", COUNTER, AT(replied) },
+	{ "reply_unsent", COUNTER, AT(reply_unsent) }, { "dup", COUNTER, AT(dup) },
+	{ "reordered", COUNTER, AT(reordered) },       { "late", COUNTER, AT(late) },
+};
+#undef AT
+static const struct jm_map rx_counts_map = JM_MAP(rx_counts_row, struct rx_counts);
+
+#define AT(member) JM_AT(struct queue_counts, member)
+static const struct jm_row queue_counts_row[] = {
+	{ "requests_sent", COUNTER, AT(requests_sent) },
+	{ "requests_received", COUNTER, AT(requests_received) },
+	{ "replies_sent", COUNTER, AT(replies_sent) },
+	{ "replies_received", COUNTER, AT(replies_received) },
+	{ "off_queue", COUNTER, AT(off_queue) },
+	{ "tx_full", COUNTER, AT(tx_full) },
+	{ "busy_tsc", COUNTER, AT(busy_tsc) },
+	{ "total_tsc", COUNTER, AT(total_tsc) },
+	{ "lcore", COUNTER, AT(lcore) },
+};
+#undef AT
+static const struct jm_map queue_counts_map = JM_MAP(queue_counts_row, struct queue_counts);
+
+#define AT(member) JM_AT(struct port_counts, member)
+static const struct jm_row port_row[] = {
+	{ "ipackets", COUNTER, AT(ipackets) },	 { "opackets", COUNTER, AT(opackets) },
+	{ "ibytes", COUNTER, AT(ibytes) },	 { "obytes", COUNTER, AT(obytes) },
+	{ "imissed", COUNTER, AT(imissed) },	 { "ierrors", COUNTER, AT(ierrors) },
+	{ "oerrors", COUNTER, AT(oerrors) },	 { "rx_nombuf", COUNTER, AT(rx_nombuf) },
+	{ "pause_rx", COUNTER, AT(pause_rx) },	 { "pause_tx", COUNTER, AT(pause_tx) },
+	{ "link_mbps", COUNTER, AT(link_mbps) },
+};
+#undef AT
+static const struct jm_map port_map = JM_MAP(port_row, struct port_counts);
+
+// An array inside a flow or queue, with one element a trial of the result.
+#define PER_TRIAL(type, of)                                                        \
+	{                                                                          \
+		"trials", JM_ARRAY, JM_ROOT_COUNT, JM_AT(type, trial),             \
+			.map = (of), .count = offsetof(struct result, trial_count) \
+	}
+
+#define AT(member) JM_AT(struct result_flow_tx, member)
+static const struct jm_row tx_row[] = {
+	{ "peer", JM_STRING, AT(peer), .min = 1 },
+	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
+	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
+	PER_TRIAL(struct result_flow_tx, &tx_counts_map),
+};
+#undef AT
+static const struct jm_map tx_map = JM_MAP(tx_row, struct result_flow_tx);
+
+#define AT(member) JM_AT(struct result_flow_rx, member)
+static const struct jm_row rx_row[] = {
+	{ "peer", JM_STRING, AT(peer), .min = 1 },
+	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	PER_TRIAL(struct result_flow_rx, &rx_counts_map),
+};
+#undef AT
+static const struct jm_map rx_map = JM_MAP(rx_row, struct result_flow_rx);
+
+static const struct jm_row queue_row[] = {
+	PER_TRIAL(struct result_queue, &queue_counts_map),
+};
+static const struct jm_map queue_map = JM_MAP(queue_row, struct result_queue);
+
+#define AT(member) JM_AT(struct result, member)
+#define COUNT(member) .count = offsetof(struct result, member)
+// `trials` stands before what has an element for each.
+static const struct jm_row result_row[] = {
+	{ "version", JM_FIXED, .min = RESULT_VERSION },
+	{ "host", JM_STRING, AT(host), .min = 1 },
+	{ "run_id", JM_STRING, AT(run_id), .min = 1 },
+	{ "pmx_version", JM_STRING, AT(pmx_version) },
+	{ "dpdk_version", JM_STRING, AT(dpdk_version) },
+	{ "state", JM_STRING, AT(state), .min = 1 },
+	{ "ended_by", JM_STRING, AT(ended_by) },
+	{ "driver", JM_STRING, AT(driver) },
+	{ "mac", JM_STRING, AT(mac) },
+	{ "tsc_hz", JM_DOUBLE, AT(tsc_hz), .max = 1000000000000 },
+	{ "trials", JM_ARRAY, AT(trial), .map = &trial_map, COUNT(trial_count),
+	  .max = PMX_TRIALS_MAX },
+	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
+	{ "rx", JM_ARRAY, AT(rx), .map = &rx_map, COUNT(rx_count), .max = FLOWS_MAX },
+	{ "queues", JM_ARRAY, AT(queue), .map = &queue_map, COUNT(queue_count), .max = LCORES_MAX },
+	{ "drop", JM_NAMED, JM_UNKNOWN_NULL, AT(drop), .name = drop_reason_name,
+	  .names = DROP_REASONS },
+	{ "port", JM_OBJECT, AT(port), .map = &port_map },
+	{ "lateness", JM_CODEC, AT(lateness), .codec = &hist_codec },
+	{ "cpu_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(cpu_pct), .max = 1000000 },
+	{ "cpu_max_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(cpu_max_pct), .max = 1000000 },
+	{ "agent_cpu_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(agent_cpu_pct), .max = 1000000 },
+};
+#undef COUNT
+#undef AT
+static const struct jm_map result_map = JM_MAP(result_row, struct result);
+
+// calloc() of none may be NULL, which would look like no memory.
+static void *array(size_t n, size_t size, bool *failed)
+{
+	void *p = n > 0 ? calloc(n, size) : NULL;
+
+	*failed |= n > 0 && p == NULL;
+	return p;
+}
+
+int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t queues)
+{
+	bool failed = false;
+
+	*r = (struct result){
+		.trial_count = trials,
+		.trial = array(trials, sizeof(*r->trial), &failed),
+		.tx_count = tx,
+		.tx = array(tx, sizeof(*r->tx), &failed),
+		.rx_count = rx,
+		.rx = array(rx, sizeof(*r->rx), &failed),
+		.queue_count = queues,
+		.queue = array(queues, sizeof(*r->queue), &failed),
+		.cpu_pct = -1,
+		.cpu_max_pct = -1,
+		.agent_cpu_pct = -1,
+	};
+	memset(&r->port, 0xff, sizeof(r->port)); // COUNTER_UNKNOWN
+	for (size_t i = 0; !failed && i < tx; i++)
+		r->tx[i].trial = array(trials, sizeof(*r->tx[i].trial), &failed);
+	for (size_t i = 0; !failed && i < rx; i++)
+		r->rx[i].trial = array(trials, sizeof(*r->rx[i].trial), &failed);
+	for (size_t i = 0; !failed && i < queues; i++)
+		r->queue[i].trial = array(trials, sizeof(*r->queue[i].trial), &failed);
+	if (failed) {
+		result_free(r);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int result_read(json_t *root, struct result *r, struct err *e)
+{
+	return jsonmap_read(&result_map, root, r, e);
+}
+
+int result_load(const char *path, struct result *r, struct err *e)
+{
+	json_t *root;
+
+	memset(r, 0, sizeof(*r));
+	int ret = jsonmap_load(path, RESULT_MAX_BYTES, &root, e);
+	if (ret < 0)
+		return ret;
+	ret = result_read(root, r, e);
+	json_decref(root);
+	return ret < 0 && e != NULL ? err_wrap(e, "%s", path) : ret;
+}
+
+json_t *result_write(const struct result *r)
+{
+	return jsonmap_write(&result_map, r);
+}
+
+void result_free(struct result *r)
+{
+	jsonmap_release(&result_map, r);
+}
