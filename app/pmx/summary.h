@@ -1,72 +1,139 @@
-// Summary: what the run says. A pure function of the matrix, the plan's flows and the results of
-// the hosts (NULL where a host gave none). All renderers show the cells of this struct.
+// Summary: what the run says. A pure function of the matrix and the results of the hosts (NULL
+// where a host gave none). Flows are matched by the hosts' names: what a source says of a flow
+// stands in its result.tx[], what the destination says in its result.rx[]. Only measured trials
+// count. All renderers show the cells of this struct (tables.h).
 #pragma once
 
+#include "cmd.h"
 #include "matrix.h"
 #include "result.h"
 
 #include "err.h"
 
-// Not measured: shown blank, null in JSON. Doubles use NAN for it, counters COUNTER_UNKNOWN.
+// Not measured: shown blank, null in JSON, never 0. Doubles use NAN for it, counters
+// COUNTER_UNKNOWN, losses LOSS_UNKNOWN. A loss is signed: a negative one (more arrived than was
+// sent) makes the trial invalid and is said, never clamped.
+#define LOSS_UNKNOWN INT64_MIN
+
+#define GENERATOR_LIMITED_PCT 99.9 // offered below this share of the target: the tool is the limit
 
 struct sum_flow {
 	uint32_t src, dst;
 	uint32_t req_bytes, rep_bytes;
-	double target_pps;  // NAN = unpaced
-	uint64_t target;    // packets due in the window; COUNTER_UNKNOWN = unpaced or not measured
+	uint32_t streams;  // 0 = unknown
+	double target_pps; // NAN = unpaced
+	uint64_t target;   // packets due in the window; COUNTER_UNKNOWN = unpaced or not measured
 	uint64_t sent, unsent, delivered, replied, reply_unsent, returned;
-	uint64_t lost_forward, lost_back;
+	int64_t lost, lost_forward, lost_back; // round trip; the ways apart need both ends
 	uint64_t dup_forward, dup_back, reordered_forward, reordered_back, late_forward, late_back;
-	double sent_pps, returned_pps, loss_pct, loss_forward_pct, loss_back_pct;
+	uint64_t off_queue;
+	double sent_pps, delivered_pps, replied_pps, returned_pps;
+	double loss_pct, loss_forward_pct, loss_back_pct;
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns;
 };
 
 struct sum_queue {
 	uint32_t index;
 	uint64_t lcore;
-	uint64_t requests_sent, requests_received, replies_sent, replies_received, off_queue, tx_full;
+	uint64_t requests_sent, requests_received, replies_sent, replies_received, off_queue,
+		tx_full;
 	double busy_pct;
 };
 
+// Packets lost on the way to one host (requests for it and replies to it), by cause. The NIC's
+// counters are of the whole run, so they explain at most what was lost in the window; fabric is the
+// rest. Unattributed: the driver counts no such thing.
+struct sum_cause {
+	uint64_t missed, no_mbuf, fabric, unattributed;
+};
+
 struct sum_host {
-	uint32_t host;        // index in the matrix
+	uint32_t host; // index in the matrix
 	bool measured;
 	char failure[ERR_MAX]; // why not, "" if unknown
-	double window_s;
-	uint64_t sent, unsent, delivered_to, returned, served, replied; // delivered_to: its requests, at the peers
-	uint64_t lost_forward, lost_back;
+	double window_s;       // of the measured trials
+	// of its own requests: delivered_to as the peers counted
+	uint64_t target, paced_sent, sent, unsent, delivered_to, returned; // paced_sent: of target
+	uint64_t served, replied, reply_unsent;				   // what it answered
+	int64_t lost, lost_forward, lost_back;
 	double sent_pps, returned_pps, served_pps, egress_l1_bps, ingress_l1_bps;
-	double loss_pct, rtt_p99_ns, cpu_pct, cpu_max_pct, busy_pct; // busy_pct: busiest queue's lcore
+	double achieved_pct, loss_pct, rtt_p99_ns, cpu_pct, cpu_max_pct, agent_cpu_pct;
+	double busy_pct; // of the busiest queue's lcore
 	uint32_t busiest_queue;
+	uint32_t tx_streams; // of all its flows
 	double lateness_p99_ns, lateness_max_ns;
 	struct sum_queue *queue; // owned
 	size_t queue_count;
+	uint64_t off_queue, tx_full; // of all queues
+	struct sum_cause cause;
 	uint64_t drop[DROP_REASONS];
 	struct port_counts port;
+	// inventory, "" and 0 when not measured
+	char pmx_version[32], dpdk_version[64], driver[64], mac[18], state[16], ended_by[16];
+	double tsc_hz;
 };
 
 struct summary {
 	const struct matrix *matrix; // borrowed
 	char run_id[NAME_MAX_BYTES];
-	double window_s;      // mean of the hosts' measured windows
+	double window_s;	       // mean of the hosts' measured windows
 	double skew_ns, skew_error_ns; // of the start, NAN = unknown
-	bool partial;         // a host or a flow is missing
-	bool running;         // live figures: the identity is not closed yet
+	bool partial;		       // a host or a flow is missing
+	bool running;		       // live figures: what is in flight counts as not yet returned
 	size_t host_count, flow_count, measured_hosts;
-	struct sum_host *host; // owned, matrix order
-	struct sum_flow *flow; // owned, by (src, dst)
-	struct sum_flow total; // src/dst unused; percentiles of the merged histogram
-	uint32_t rtt_worst_flow; // index; UINT32_MAX = none
+	size_t measured_flows;	// the source's result is there
+	size_t complete_flows;	// both ends' results are there
+	size_t invalid_flows;	// more delivered than sent, and the like
+	uint32_t first_invalid; // index of a flow; UINT32_MAX = none
+	struct sum_host *host;	// owned, matrix order
+	struct sum_flow *flow;	// owned, by (src, dst)
+	// Sums; src and dst unused. total: of every count there is, its rates the sums of the
+	// hosts' rates, its percentiles of the merged histogram; its losses forward and back and
+	// delivered_pct of the complete flows only. complete: counts of the complete flows, which
+	// the identity is about.
+	struct sum_flow total, complete;
+	double achieved_pct;  // of the paced flows: sent / due
+	double delivered_pct; // of the complete flows: delivered / sent
+	struct sum_cause cause;
+	double lateness_p99_ns, lateness_max_ns; // of the merged histogram
+	uint64_t foreign;	 // frames that were none of the run's, whole run, all hosts
+	uint32_t rtt_worst_flow; // index, by p99; UINT32_MAX = none
 	double request_l1_bps, request_payload_bps, reply_l1_bps, reply_payload_bps;
-	bool identity;        // the accounting identity closed for every complete flow
+	bool identity; // the accounting identity closed for every complete flow
 };
 
 struct summary_input {
 	const struct matrix *matrix;
 	const struct result *const *result; // [host_count]; NULL = none
-	const char *const *failure;         // [host_count]; NULL = none
+	const char *const *failure;	    // NULL, or [host_count]; NULL = none
+	// NULL, or [host_count]: the agent's clock when a live result was asked for (0 = unknown),
+	// which ends the window of a trial still running. Without it a live result has no rates.
+	const uint64_t *now_ns;
 	double skew_ns, skew_error_ns;
 };
 
+// 0, or -ENOMEM, or -EINVAL when a result names a host that the matrix has not or is not of the
+// host at whose place it stands. Where the results are of several runs, those of the run that most
+// hosts have count; the others are not measured, and say so.
 int summary_build(const struct summary_input *in, struct summary *s, struct err *e);
 void summary_free(struct summary *s);
+
+// The limits of the matrix, judged.
+enum limit_pass { LIMIT_MISSED, LIMIT_HELD, LIMIT_NOT_JUDGED };
+extern const char *const limit_pass_name[3];
+
+struct limit_check {
+	const char *key;     // loss_pct, rtt_p99_us, achieved_pct
+	double limit, value; // value NAN = not measured
+	enum limit_pass pass;
+};
+#define LIMITS_MAX 3
+
+// Those that the matrix sets; returns how many. A limit whose figure should be there and is not
+// counts as missed; live figures are not judged.
+size_t summary_limits(const struct summary *s, struct limit_check out[LIMITS_MAX]);
+
+// What the run amounts to: EXIT_HOST (nothing measured), EXIT_PARTIAL, EXIT_LIMIT (a limit missed,
+// or the trial is invalid, or limits are set and the tool could not offer the load) or EXIT_GOOD,
+// and one line that says so.
+enum pmx_exit summary_verdict(const struct summary *s, char *text, size_t size);
