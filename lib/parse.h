@@ -38,6 +38,6 @@ int parse_bool(const char *s, bool *out, struct err *e);
 // Dotted quad of a host-order address into buf (>= 16 bytes); returns buf.
 char *ip4_str(uint32_t addr, char *buf, size_t size);
 
-// The nearest of n words to s (Levenshtein distance <= 2 and less than half of the length), the
-// first of equals, or NULL: "did you mean ...".
+// The nearest of n words to s, the first of equals, or NULL: "did you mean ...". At most 2 edits
+// (Levenshtein's, and a swap of neighbours) and fewer than half of the length.
 const char *nearest_word(const char *s, const char *const *words, size_t n);

@@ -157,7 +157,7 @@ static const struct jm_map result_map = JM_MAP(result_row, struct result);
 // calloc() of none may be NULL, which would look like no memory.
 static void *array(size_t n, size_t size, bool *failed)
 {
-	void *p = n > 0 ? calloc(n, size) : NULL;
+	void *p = n > 0 && n <= SIZE_MAX / size ? calloc(n, size) : NULL;
 
 	*failed |= n > 0 && p == NULL;
 	return p;

@@ -56,7 +56,7 @@ static char *scaled_str(double v, const struct unit *unit, size_t units, char *b
 	char num[32];
 	if (u == 0)
 		// the base unit counts things: no zeros that were not measured
-		snprintf(num, sizeof(num), "%.*g", a >= 999.5 ? 4 : 3, shown);
+		snprintf(num, sizeof(num), "%.3g", shown);
 	else if (a < 1e6)
 		snprintf(num, sizeof(num), "%.*f", decimals, shown);
 	else

@@ -1,0 +1,131 @@
+#include "sample.h"
+
+#include "testlib.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sample_hostcfg(struct hostcfg *c)
+{
+	static const struct flow_tx tx[] = {
+		{ .peer = "b",
+		  .peer_addr = 0xc6120002,
+		  .req_bytes = 18,
+		  .rep_bytes = 470,
+		  .rate_pps = 5000.5,
+		  .streams = 4,
+		  .sport_first = 49152,
+		  .tx_first = 0,
+		  .peer_rx_first = 12 },
+		{ .peer = "\xc3\xa9t\xc3\xa9",
+		  .peer_addr = 0xc6120003,
+		  .req_bytes = 64,
+		  .rep_bytes = 1472,
+		  .rate_pps = RATE_UNPACED,
+		  .streams = 1,
+		  .sport_first = 65535,
+		  .tx_first = 4,
+		  .peer_rx_first = 7 },
+	};
+	static const struct flow_rx rx[] = {
+		{ .peer = "b",
+		  .peer_addr = 0xc6120002,
+		  .req_bytes = 19,
+		  .rep_bytes = 471,
+		  .streams = 3,
+		  .sport_first = 1024,
+		  .rx_first = 5,
+		  .peer_tx_first = 21 },
+	};
+
+	*c = (struct hostcfg){
+		.host = "a",
+		.run_id = "20240131-a1b2",
+		.cookie = 0xbeef,
+		.host_index = 1,
+		.host_count = 3,
+		.port = { .vdev = "net_memif0,role=client,id=0",
+			  .profile = "memif",
+			  .unlink_path = "/var/tmp/pmx/memif.sock",
+			  .restart_until_link = true,
+			  .queues = 2,
+			  .rxd = 512,
+			  .txd = 2048,
+			  .burst = 32,
+			  .mtu = 1500,
+			  .csum = CSUM_HW,
+			  .rss = RSS_ON,
+			  .rss_key = "6d5a",
+			  .single_file_segments = false },
+		.hugepages = HUGE_NO,
+		.memory_mb = 256,
+		.idle = IDLE_SLEEP,
+		.lcores = { 3, 200 },
+		.lcore_count = 2,
+		.addr = 0xc6120001,
+		.prefix_len = 24,
+		.gateway = 0xc61200fe,
+		.udp_port = 5300,
+		.warmup_ns = 1000000000,
+		.duration_ns = 10000000000,
+		.drain_ns = 1000000001,
+		.interval_ns = 1000000002,
+		.lease_ns = 1000000003,
+		.resolve_ns = 1000000004,
+		.tx_count = COUNT_OF(tx),
+		.rx_count = COUNT_OF(rx),
+	};
+	c->tx = malloc(sizeof(tx));
+	c->rx = malloc(sizeof(rx));
+	assert_true(c->tx != NULL && c->rx != NULL);
+	memcpy(c->tx, tx, sizeof(tx));
+	memcpy(c->rx, rx, sizeof(rx));
+}
+
+static struct hist *sample_hist(uint64_t first, uint64_t last)
+{
+	struct hist *h = malloc(sizeof(*h));
+
+	assert_non_null(h);
+	hist_reset(h);
+	hist_record(h, first);
+	hist_record_n(h, last, 41);
+	return h;
+}
+
+void sample_result(struct result *r)
+{
+	assert_int_equal(result_alloc(r, 2, 1, 1, 2), 0);
+	strcpy(r->host, "a");
+	strcpy(r->run_id, "20240131-a1b2");
+	strcpy(r->pmx_version, "0.1.0");
+	strcpy(r->dpdk_version, "DPDK 22.11.7");
+	strcpy(r->state, "done");
+	strcpy(r->ended_by, "plan");
+	strcpy(r->driver, "net_memif");
+	strcpy(r->mac, "52:54:00:12:34:56");
+	r->tsc_hz = 2445434000.5;
+	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103 };
+	r->trial[1] = (struct trial){ 1, TRIAL_MEASURE, 104, 105, 0 };
+	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, r->tx[0].trial };
+	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL };
+	// above 2^53, where a double would round
+	r->tx[0].trial[1] =
+		(struct tx_counts){ 9007199254740993, 12, 9007199254740995,	    14, 15,
+				    COUNTER_UNKNOWN,  17, sample_hist(9500, 123456) };
+	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, r->rx[0].trial };
+	r->rx[0].trial[0] = (struct rx_counts){ 21, 22, 23, 24, 25, 26 };
+	r->rx[0].trial[1] = (struct rx_counts){ INT64_MAX, 32, 33, 34, 35, 36 };
+	r->queue[0].trial[0] = (struct queue_counts){ 41, 42, 43, 44, 45, 46, 47, 48, 49 };
+	r->queue[0].trial[1] = (struct queue_counts){ 51, 52, 53, 54, 55, 56, 57, 58, 59 };
+	r->queue[1].trial[0] = (struct queue_counts){ 61, 62, 63, 64, 65, 66, 67, 68, 69 };
+	r->queue[1].trial[1] = (struct queue_counts){ .lcore = COUNTER_UNKNOWN };
+	for (unsigned i = 0; i < DROP_REASONS; i++)
+		r->drop[i] = 70 + i;
+	r->port = (struct port_counts){
+		81, 82, 83, 84, 85, 86, 87, 88, COUNTER_UNKNOWN, COUNTER_UNKNOWN, 10000
+	};
+	r->lateness = sample_hist(0, 90);
+	r->cpu_pct = 12.5;
+	r->cpu_max_pct = 99.75;
+}

@@ -1,0 +1,33 @@
+// What unit tests share. cmocka wants these four headers in front of its own.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+// A seeded generator (splitmix64): the same numbers on every machine.
+struct rng {
+	uint64_t state;
+};
+
+// Seeds from $PMX_SEED or the clock and prints the seed, so that a failure can be repeated.
+struct rng rng_open(const char *what);
+uint64_t rng_next(struct rng *r);
+// 0..n-1
+uint64_t rng_below(struct rng *r, uint64_t n);
+
+// A file of tests/data/, or of any absolute path; owned, NUL-terminated.
+char *data_read(const char *name, size_t *len);
+// The text in a new file under $TMPDIR; `path` has room for 64 bytes. The caller unlinks.
+void temp_write(char path[64], const char *text, size_t len);
+
+// Puts the JSON text `value` (NULL: nothing, the key goes) at a path as "tx.0.rate_pps"; "" is the
+// root itself. Array elements can only be replaced, or appended at the end.
+void json_edit(json_t **root, const char *path, const char *value);
