@@ -1,0 +1,266 @@
+#include "agent.h"
+
+#include "collect.h"
+#include "eal.h"
+#include "worker.h"
+
+#include <rte_eal.h>
+#include <rte_launch.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RESTART_EVERY_NS 500000000ull
+#define UNARMED_SPARE_NS 120000000000ull // a detached agent that nobody arms ends after this
+
+static int open_queues(struct agent *a, struct err *e)
+{
+	struct queue_env env = {
+		.cfg = &a->cfg,
+		.shared = &a->shared,
+		.port = a->port.id,
+		.socket = a->port.socket,
+		.rxd = a->port.rxd,
+		.txd = a->port.txd,
+		.data_room = eal_data_room(&a->cfg),
+		.csum_hw = a->port.csum_hw,
+		.mac = a->port.mac,
+	};
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
+		a->queue[q] = queue_create(&env, q, e);
+		if (a->queue[q] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int agent_open(struct agent *a, const char *dir, struct err *e)
+{
+	int r = hostcfg_load(SESSION_CONFIG, &a->cfg, e);
+	if (r != 0)
+		return r;
+	if ((r = eal_choose_cpus(&a->cfg, a->cpu, e)) != 0 ||
+	    (r = eal_start(&a->cfg, dir, a->cpu, e)) != 0)
+		return r;
+	clock_start(&a->clock);
+	if ((r = port_open(&a->port, &a->cfg, e)) != 0 || (r = open_queues(a, e)) != 0 ||
+	    (r = port_start(&a->port, &a->cfg, a->queue, e)) != 0 ||
+	    (r = neigh_open(&a->neigh, &a->cfg, &a->shared, &a->port.mac, a->queue, e)) != 0 ||
+	    (r = sample_open(&a->sampler, &a->cfg, a->queue, e)) != 0)
+		return r;
+	a->state = AGENT_LINK;
+	a->link_ns = clock_now_ns();
+	a->restart_ns = a->link_ns + RESTART_EVERY_NS;
+	agent_renew(a, a->link_ns);
+	return 0;
+}
+
+void agent_renew(struct agent *a, uint64_t now_ns)
+{
+	a->lease_ns = a->cfg.lease_ns > 0 ? now_ns + a->cfg.lease_ns : 0;
+}
+
+static void fail(struct agent *a, const struct err *e)
+{
+	a->state = AGENT_FAILED;
+	snprintf(a->error, sizeof(a->error), "%s", e->msg);
+	fprintf(stderr, "pmx-agent: %s\n", e->msg);
+}
+
+static void launch(struct agent *a)
+{
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
+		rte_eal_remote_launch(worker_run, a->queue[q], q + 1u);
+	a->launched = true;
+}
+
+// Waits for the link, then for the neighbours.
+static void tick_link(struct agent *a, uint64_t now_ns)
+{
+	struct err e = { 0 };
+	if (!a->launched && !port_link_up(&a->port)) {
+		snprintf(a->error, sizeof(a->error), "the link of %s is down", a->port.driver);
+		if (!a->cfg.port.restart_until_link || now_ns < a->restart_ns)
+			return;
+		a->restart_ns = now_ns + RESTART_EVERY_NS;
+		if (port_restart(&a->port, &e) != 0)
+			fail(a, &e);
+		return;
+	}
+	if (!a->launched)
+		launch(a);
+	if (neigh_complete(&a->neigh)) {
+		a->error[0] = '\0';
+		a->state = AGENT_READY;
+		return;
+	}
+	char missing[ERR_MAX / 2];
+	neigh_missing(&a->neigh, missing, sizeof(missing));
+	snprintf(a->error, sizeof(a->error), "no answer to ARP from %s", missing);
+}
+
+static bool all_closed(const struct agent *a)
+{
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
+		if (atomic_load_explicit(&a->queue[q]->closed_trials, memory_order_acquire) <
+		    a->queue[q]->trial_count)
+			return false;
+	}
+	return true;
+}
+
+// Temporary name, then rename: a reader sees all or nothing.
+static void write_result(const struct agent *a)
+{
+	const char *temp = SESSION_RESULT ".tmp";
+	if (a->result == NULL || json_dump_file(a->result, temp, JSON_COMPACT) != 0 ||
+	    rename(temp, SESSION_RESULT) != 0)
+		fprintf(stderr, "pmx-agent: cannot write " SESSION_RESULT ": %s\n",
+			strerror(errno));
+}
+
+static void finish(struct agent *a)
+{
+	if (!a->cpu_ended)
+		cpu_read(&a->cpu_end);
+	a->cpu_ended = true;
+	if (a->ended_by[0] == '\0')
+		snprintf(a->ended_by, sizeof(a->ended_by), "plan");
+	a->state = AGENT_DONE;
+	a->result = collect_result(a);
+	write_result(a);
+}
+
+static void tick_run(struct agent *a, uint64_t now_ns)
+{
+	if (a->state == AGENT_ARMED && now_ns >= a->start_ns)
+		a->state = AGENT_RUNNING;
+	if (!a->cpu_started && now_ns >= a->window_ns) {
+		cpu_read(&a->cpu_start);
+		a->cpu_started = true;
+	}
+	if (now_ns >= a->end_ns) {
+		a->state = AGENT_DRAIN;
+		if (!a->cpu_ended)
+			cpu_read(&a->cpu_end);
+		a->cpu_ended = true;
+	}
+	sample_tick(&a->sampler, a, now_ns);
+	if (all_closed(a))
+		finish(a);
+}
+
+static void check_lease(struct agent *a, uint64_t now_ns)
+{
+	bool unarmed = a->state == AGENT_LINK || a->state == AGENT_READY;
+	if (a->lease_ns != 0 && now_ns > a->lease_ns) {
+		agent_stop(a, 0, "lease", now_ns);
+		a->quit = true;
+	} else if (a->lease_ns == 0 && unarmed &&
+		   now_ns > a->link_ns + a->cfg.resolve_ns + UNARMED_SPARE_NS) {
+		agent_stop(a, 0, "unarmed", now_ns);
+		a->quit = true;
+	} else if (a->lease_ns == 0 && a->state == AGENT_DONE) {
+		a->quit = true; // detached: the result is on disk
+	}
+}
+
+bool agent_tick(struct agent *a, uint64_t now_ns)
+{
+	check_lease(a, now_ns);
+	if (a->launched)
+		neigh_poll(&a->neigh, now_ns);
+	switch (a->state) {
+	case AGENT_LINK:
+		tick_link(a, now_ns);
+		break;
+	case AGENT_ARMED:
+	case AGENT_RUNNING:
+	case AGENT_DRAIN:
+		tick_run(a, now_ns);
+		break;
+	case AGENT_FAILED:
+	case AGENT_DONE:
+		return !a->quit;
+	default:
+		break;
+	}
+	return true;
+}
+
+int agent_arm(struct agent *a, uint64_t start_ns, uint64_t now_ns, struct err *e)
+{
+	if (a->state != AGENT_READY)
+		return err_set(e, EINVAL, "cannot be armed in state %s",
+			       agent_state_name[a->state]);
+	if (start_ns < now_ns)
+		return err_set(e, EINVAL, "start instant lies %.3f s in the past",
+			       (double)(now_ns - start_ns) / 1e9);
+	clock_settle(&a->clock);
+	uint64_t start_tsc = clock_to_tsc(&a->clock, start_ns);
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
+		queue_arm(a->queue[q], &a->cfg, start_tsc, a->clock.tsc_hz);
+	a->start_ns = start_ns;
+	a->window_ns = start_ns + a->cfg.warmup_ns;
+	a->end_ns = a->window_ns + a->cfg.duration_ns;
+	a->state = AGENT_ARMED;
+	atomic_store_explicit(&a->shared.armed, true, memory_order_release);
+	return 0;
+}
+
+void agent_stop(struct agent *a, uint64_t at_ns, const char *why, uint64_t now_ns)
+{
+	if (a->state == AGENT_DONE || a->state == AGENT_FAILED)
+		return;
+	if (a->ended_by[0] == '\0')
+		snprintf(a->ended_by, sizeof(a->ended_by), "%s", why);
+	if (a->state < AGENT_ARMED) { // nothing was sent
+		finish(a);
+		return;
+	}
+	uint64_t at = at_ns > now_ns ? at_ns : now_ns;
+	if (atomic_load_explicit(&a->shared.stop_tsc, memory_order_relaxed) != 0 || at >= a->end_ns)
+		return;
+	a->end_ns = at;
+	atomic_store_explicit(&a->shared.stop_tsc, clock_to_tsc(&a->clock, at),
+			      memory_order_release);
+}
+
+void agent_status(struct agent *a, struct status *s, uint64_t now_ns)
+{
+	uint64_t first = 0;
+	for (uint16_t q = 0; q < a->cfg.port.queues && a->launched; q++) {
+		uint64_t t = a->queue[q]->first_tx;
+		if (t != 0 && (first == 0 || t < first))
+			first = t;
+	}
+	*s = a->sampler.status;
+	s->state = a->state;
+	snprintf(s->error, sizeof(s->error), "%s", a->error);
+	s->start_ns = a->start_ns;
+	s->first_tx_ns = first != 0 ? clock_to_ns(&a->clock, first) : 0;
+	s->elapsed_s =
+		a->start_ns != 0 && now_ns > a->start_ns ? (double)(now_ns - a->start_ns) / 1e9 : 0;
+}
+
+json_t *agent_result(struct agent *a)
+{
+	return a->result != NULL ? json_incref(a->result) : collect_result(a);
+}
+
+void agent_close(struct agent *a)
+{
+	atomic_store_explicit(&a->shared.quit, true, memory_order_release);
+	if (a->launched)
+		rte_eal_mp_wait_lcore();
+	if (a->queue[0] != NULL)
+		port_close(&a->port);
+	sample_close(&a->sampler);
+	neigh_close(&a->neigh);
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
+		queue_destroy(a->queue[q]);
+	json_decref(a->result);
+	rte_eal_cleanup();
+	hostcfg_free(&a->cfg);
+}

@@ -1,0 +1,51 @@
+// One agent: its life from init to done. Everything here is the main thread's.
+#pragma once
+
+#include "clock.h"
+#include "cpu.h"
+#include "neigh.h"
+#include "port.h"
+#include "queue.h"
+#include "sample.h"
+
+#include "hostcfg.h"
+#include "result.h"
+#include "session.h"
+
+#include "err.h"
+
+struct agent {
+	struct hostcfg cfg;
+	enum agent_state state;
+	char error[ERR_MAX]; // failed: why; link: what it waits for
+	char ended_by[16];
+	bool quit; // exit once done
+	struct clock clock;
+	struct port port;
+	uint16_t cpu[LCORES_MAX];
+	struct queue *queue[LCORES_MAX];
+	bool launched;
+	struct agent_shared shared;
+	struct neigh_table neigh;
+	uint64_t link_ns, restart_ns; // when it began to wait, when the port is next restarted
+	uint64_t lease_ns;	      // end of the lease; 0 = none
+	uint64_t start_ns, window_ns, end_ns; // first trial, measured trial, its end; 0 = not armed
+	struct cpu_sample cpu_start, cpu_end;
+	bool cpu_started, cpu_ended;
+	struct sampler sampler;
+	json_t *result; // of a finished run, owned
+};
+
+// Brings DPDK, the port and its queues up from SESSION_CONFIG in the current directory; the state
+// is `link` afterwards. `dir` is the current directory's absolute name.
+int agent_open(struct agent *a, const char *dir, struct err *e);
+// What is due at `now_ns` (CLOCK_MONOTONIC_RAW). False when the agent may exit.
+bool agent_tick(struct agent *a, uint64_t now_ns);
+void agent_renew(struct agent *a, uint64_t now_ns);
+int agent_arm(struct agent *a, uint64_t start_ns, uint64_t now_ns, struct err *e);
+// No request is due after at_ns (0 = now). `why` as in struct result.ended_by.
+void agent_stop(struct agent *a, uint64_t at_ns, const char *why, uint64_t now_ns);
+void agent_status(struct agent *a, struct status *s, uint64_t now_ns);
+// The result so far, or the final one; a new reference, NULL on no memory.
+json_t *agent_result(struct agent *a);
+void agent_close(struct agent *a);

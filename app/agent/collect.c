@@ -1,0 +1,166 @@
+#include "collect.h"
+
+#include "agent.h"
+
+#include <rte_version.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_closed(const struct queue *q, uint32_t trial)
+{
+	return atomic_load_explicit(&q->closed_trials, memory_order_acquire) > trial;
+}
+
+static void add_tx(struct tx_counts *to, const struct tx_counts *c)
+{
+	to->sent += c->sent;
+	to->unsent += c->unsent;
+	to->returned += c->returned;
+	to->dup += c->dup;
+	to->reordered += c->reordered;
+	to->late += c->late;
+	to->off_queue += c->off_queue;
+}
+
+static void add_rx(struct rx_counts *to, const struct rx_counts *c)
+{
+	to->delivered += c->delivered;
+	to->reply_unsent += c->reply_unsent;
+	to->dup += c->dup;
+	to->reordered += c->reordered;
+	to->late += c->late;
+}
+
+// What streams hold that no trial was given yet.
+static void add_open(struct result *r, const struct queue *q, uint32_t trial)
+{
+	for (uint32_t i = 0; q->sending && q->current == trial && i < q->tx_stream_count; i++)
+		r->tx[q->tx[i].flow].trial[trial].sent += q->tx[i].seq - (uint32_t)q->tx_mark[i];
+	for (uint32_t i = 0; i < q->tx_stream_all; i++) {
+		const struct rx_stream *s = &q->reply[i];
+		if (s->trial == trial)
+			r->tx[s->flow].trial[trial].returned += s->recv - q->reply_mark[i];
+	}
+	for (uint32_t i = 0; i < q->rx_stream_count; i++) {
+		const struct rx_stream *s = &q->request[i];
+		if (s->trial == trial)
+			r->rx[s->flow].trial[trial].delivered += s->recv - q->request_mark[i];
+	}
+}
+
+static int merge_hist(struct hist **into, const struct hist *h)
+{
+	if (h->count == 0)
+		return 0;
+	if (*into == NULL) {
+		*into = malloc(sizeof(**into));
+		if (*into == NULL)
+			return -1;
+		hist_reset(*into);
+	}
+	hist_merge(*into, h);
+	return 0;
+}
+
+static int add_trial(struct result *r, const struct queue *q, uint32_t trial)
+{
+	const struct queue_trial *t = &q->trial[trial];
+	for (uint32_t f = 0; f < q->tx_flow_count; f++) {
+		struct tx_counts *to = &r->tx[f].trial[trial];
+		add_tx(to, &t->tx[f]);
+		if (t->rtt_stride == 1 && merge_hist(&to->rtt, &t->rtt[f]) != 0)
+			return -1;
+	}
+	for (uint32_t f = 0; f < q->rx_flow_count; f++)
+		add_rx(&r->rx[f].trial[trial], &t->rx[f]);
+	if (!is_closed(q, trial))
+		add_open(r, q, trial);
+	else
+		r->queue[q->id].trial[trial] = t->counts;
+	return t->rtt_stride == 1 ? merge_hist(&r->lateness, t->lateness) : 0;
+}
+
+static void fill_trials(struct result *r, const struct agent *a)
+{
+	const struct queue *q = a->queue[0];
+	for (uint32_t i = 0; i < r->trial_count; i++) {
+		struct trial *t = &r->trial[i];
+		const struct queue_trial *from = &q->trial[i];
+		t->id = (uint8_t)i;
+		t->kind = i + 1 == r->trial_count ? TRIAL_MEASURE : TRIAL_WARMUP;
+		if (a->start_ns == 0 || from->end <= from->start)
+			continue;
+		t->start_ns = clock_to_ns(&a->clock, from->start);
+		t->end_ns = clock_to_ns(&a->clock, from->end);
+		t->close_ns = is_closed(q, i) ? clock_to_ns(&a->clock, from->close) : 0;
+	}
+}
+
+static void fill_flows(struct result *r, const struct hostcfg *c)
+{
+	for (size_t i = 0; i < c->tx_count; i++) {
+		struct result_flow_tx *f = &r->tx[i];
+		memcpy(f->peer, c->tx[i].peer, sizeof(f->peer));
+		f->req_bytes = c->tx[i].req_bytes;
+		f->rep_bytes = c->tx[i].rep_bytes;
+		f->streams = c->tx[i].streams;
+		f->rate_pps = c->tx[i].rate_pps;
+	}
+	for (size_t i = 0; i < c->rx_count; i++) {
+		struct result_flow_rx *f = &r->rx[i];
+		memcpy(f->peer, c->rx[i].peer, sizeof(f->peer));
+		f->req_bytes = c->rx[i].req_bytes;
+		f->rep_bytes = c->rx[i].rep_bytes;
+	}
+}
+
+static void fill_host(struct result *r, const struct agent *a)
+{
+	memcpy(r->host, a->cfg.host, sizeof(r->host));
+	memcpy(r->run_id, a->cfg.run_id, sizeof(r->run_id));
+	snprintf(r->pmx_version, sizeof(r->pmx_version), "%s", PMX_VERSION);
+	snprintf(r->dpdk_version, sizeof(r->dpdk_version), "%s", rte_version());
+	snprintf(r->state, sizeof(r->state), "%s", a->state == AGENT_DONE ? "done" : "running");
+	snprintf(r->ended_by, sizeof(r->ended_by), "%s", a->state == AGENT_DONE ? a->ended_by : "");
+	snprintf(r->driver, sizeof(r->driver), "%s", a->port.driver);
+	rte_ether_format_addr(r->mac, sizeof(r->mac), &a->port.mac);
+	r->tsc_hz = a->clock.tsc_hz;
+	port_read(&a->port, &r->port);
+	if (!a->cpu_started)
+		return;
+	struct cpu_sample now;
+	if (!a->cpu_ended)
+		cpu_read(&now);
+	struct cpu_usage u = cpu_between(&a->cpu_start, a->cpu_ended ? &a->cpu_end : &now);
+	r->cpu_pct = u.mean;
+	r->cpu_max_pct = u.max;
+	r->agent_cpu_pct = u.process;
+}
+
+json_t *collect_result(const struct agent *a)
+{
+	struct result r;
+	uint16_t queues = a->cfg.port.queues;
+	if (a->queue[0] == NULL || result_alloc(&r, a->queue[0]->trial_count, a->cfg.tx_count,
+						a->cfg.rx_count, queues) != 0)
+		return NULL;
+	fill_host(&r, a);
+	fill_trials(&r, a);
+	fill_flows(&r, &a->cfg);
+	int bad = 0;
+	for (uint16_t q = 0; q < queues; q++) {
+		for (uint32_t t = 0; t < a->queue[q]->trial_count; t++)
+			bad |= add_trial(&r, a->queue[q], t);
+		for (int d = 0; d < DROP_REASONS; d++)
+			r.drop[d] += a->queue[q]->drop[d];
+	}
+	for (size_t f = 0; f < r.rx_count; f++) {
+		for (size_t t = 0; t < r.trial_count; t++)
+			r.rx[f].trial[t].replied =
+				r.rx[f].trial[t].delivered - r.rx[f].trial[t].reply_unsent;
+	}
+	json_t *j = bad == 0 ? result_write(&r) : NULL;
+	result_free(&r);
+	return j;
+}

@@ -1,0 +1,177 @@
+#include "eal.h"
+
+#include "queue.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_log.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARGS_MAX 32
+
+uint16_t eal_data_room(const struct hostcfg *cfg)
+{
+	uint32_t room = 2048;
+	while (room < cfg->port.mtu + 82u) // Ethernet, two tags, FCS and what af_packet rounds up
+		room *= 2;
+	room += RTE_PKTMBUF_HEADROOM;
+	return (uint16_t)(room > UINT16_MAX ? UINT16_MAX : room);
+}
+
+int eal_choose_cpus(const struct hostcfg *cfg, uint16_t cpu[LCORES_MAX], struct err *e)
+{
+	cpu_set_t allowed;
+	CPU_ZERO(&allowed);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return err_set(e, errno, "cannot read the allowed CPUs: %s", strerror(errno));
+	int last = CPU_SETSIZE;
+	for (size_t q = 0; q < cfg->port.queues; q++) {
+		if (q < cfg->lcore_count) {
+			if (cfg->lcores[q] >= CPU_SETSIZE || !CPU_ISSET(cfg->lcores[q], &allowed))
+				return err_set(e, EINVAL,
+					       "lcores: CPU %u is not there or not allowed to this "
+					       "process",
+					       cfg->lcores[q]);
+			cpu[q] = cfg->lcores[q];
+			continue;
+		}
+		int c = last;
+		do {
+			c = c > 0 ? c - 1 : CPU_SETSIZE - 1;
+		} while (!CPU_ISSET(c, &allowed));
+		cpu[q] = (uint16_t)c;
+		last = c;
+	}
+	return 0;
+}
+
+static uint64_t memory_needed(const struct hostcfg *cfg)
+{
+	uint64_t mbuf = eal_data_room(cfg) + sizeof(struct rte_mbuf) + 128;
+	uint64_t n = queue_pool_mbufs(cfg->port.rxd, cfg->port.txd, true) +
+		     queue_pool_mbufs(cfg->port.rxd, cfg->port.txd, false);
+	uint64_t streams = 0;
+	for (size_t i = 0; i < cfg->tx_count; i++)
+		streams += cfg->tx[i].streams;
+	for (size_t i = 0; i < cfg->rx_count; i++)
+		streams += cfg->rx[i].streams;
+	return cfg->port.queues * (n * mbuf + streams * 256 + (4u << 20)) + (32u << 20);
+}
+
+static uint64_t read_u64(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	unsigned long long v = 0;
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%llu", &v) != 1)
+		v = 0;
+	fclose(f);
+	return v;
+}
+
+static uint64_t free_hugepage_bytes(void)
+{
+	const char *base = "/sys/kernel/mm/hugepages";
+	uint64_t bytes = 0;
+	DIR *d = opendir(base);
+	if (d == NULL)
+		return 0;
+	for (struct dirent *n; (n = readdir(d)) != NULL;) {
+		unsigned long long kb;
+		char path[512];
+		if (sscanf(n->d_name, "hugepages-%llukB", &kb) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/free_hugepages", base, n->d_name);
+		bytes += read_u64(path) * kb * 1024;
+	}
+	closedir(d);
+	return bytes;
+}
+
+static bool use_hugepages(const struct hostcfg *cfg, uint64_t need)
+{
+	if (cfg->hugepages != HUGE_AUTO)
+		return cfg->hugepages == HUGE_YES;
+	return free_hugepage_bytes() >= need;
+}
+
+static void lcore_map(const struct hostcfg *cfg, const uint16_t *cpu, char *s, size_t size)
+{
+	cpu_set_t allowed;
+	CPU_ZERO(&allowed);
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	size_t n = (size_t)snprintf(s, size, "0@(");
+	const char *sep = "";
+	for (int c = 0; c < CPU_SETSIZE; c++) {
+		if (CPU_ISSET(c, &allowed)) {
+			n += (size_t)snprintf(s + n, size - n, "%s%d", sep, c);
+			sep = ",";
+		}
+	}
+	n += (size_t)snprintf(s + n, size - n, ")");
+	for (uint16_t q = 0; q < cfg->port.queues; q++)
+		n += (size_t)snprintf(s + n, size - n, ",%u@%u", q + 1u, cpu[q]);
+}
+
+int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, struct err *e)
+{
+	char *argv[ARGS_MAX];
+	int argc = 0;
+	char lcores[8192], memory[24], prefix[128];
+	uint64_t need = memory_needed(cfg);
+	uint64_t mb = cfg->memory_mb > 0 ? cfg->memory_mb : (need >> 20) + 1;
+
+	lcore_map(cfg, cpu, lcores, sizeof(lcores));
+	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)mb);
+	snprintf(prefix, sizeof(prefix), "pmx-%d", (int)getpid());
+	argv[argc++] = "pmx-agent";
+	argv[argc++] = "--lcores";
+	argv[argc++] = lcores;
+	argv[argc++] = "--file-prefix";
+	argv[argc++] = prefix;
+	argv[argc++] = "--no-telemetry";
+	if (use_hugepages(cfg, need)) {
+		argv[argc++] = "--in-memory";
+	} else {
+		argv[argc++] = "--no-huge";
+		argv[argc++] = "-m";
+		argv[argc++] = memory;
+	}
+	if (cfg->port.single_file_segments)
+		argv[argc++] = "--single-file-segments";
+	if (cfg->port.vdev[0] != '\0') {
+		argv[argc++] = "--no-pci";
+		argv[argc++] = "--iova-mode=va";
+		argv[argc++] = "--vdev";
+		argv[argc++] = (char *)cfg->port.vdev;
+	} else {
+		argv[argc++] = "-a";
+		argv[argc++] = (char *)cfg->port.pci;
+	}
+	argv[argc] = NULL;
+
+	if (cfg->port.unlink_path[0] != '\0')
+		unlink(cfg->port.unlink_path);
+	setenv("RUNTIME_DIRECTORY", dir, 1); // nothing outside the agent's own directory
+	rte_openlog_stream(stderr);
+	const char *device = cfg->port.vdev[0] != '\0' ? cfg->port.vdev : cfg->port.pci;
+	if (rte_eal_init(argc, argv) < 0)
+		return err_set(e, EIO,
+			       "DPDK did not start with device '%s' (%s): its log says more",
+			       device, rte_strerror(rte_errno));
+	if (rte_eth_dev_count_avail() == 0)
+		return err_set(
+			e, ENODEV,
+			"device '%s' gave no port: is it there, bound to its driver and free?",
+			device);
+	return 0;
+}

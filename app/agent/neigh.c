@@ -1,0 +1,251 @@
+#include "neigh.h"
+
+#include "parse.h"
+
+#include <rte_arp.h>
+#include <rte_icmp.h>
+#include <rte_ring.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ASK_FAST_NS 100000000ull    // while unknown
+#define ASK_SLOW_NS 1000000000ull   // unknown after ten tries
+#define ASK_AGAIN_NS 15000000000ull // known: is it still there?
+#define UNICAST_TRIES 3		    // RFC 1122 2.3.2.1: ask the old address, then everybody
+
+struct arp_frame {
+	struct rte_ether_hdr eth;
+	struct rte_arp_hdr arp;
+} __attribute__((packed, aligned(2)));
+
+static uint32_t next_hop(const struct hostcfg *cfg, uint32_t peer)
+{
+	uint32_t mask = cfg->prefix_len == 0 ? 0 : ~0u << (32 - cfg->prefix_len);
+	return (peer & mask) == (cfg->addr & mask) || cfg->gateway == 0 ? peer : cfg->gateway;
+}
+
+static size_t add_hop(struct neigh_table *t, uint32_t peer)
+{
+	uint32_t addr = next_hop(t->cfg, peer);
+	for (size_t i = 0; i < t->hop_count; i++) {
+		if (t->hop[i].addr == addr)
+			return i;
+	}
+	t->hop[t->hop_count] = (struct neigh){ .addr = addr };
+	return t->hop_count++;
+}
+
+int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_shared *shared,
+	       const struct rte_ether_addr *mac, struct queue *const *queue, struct err *e)
+{
+	size_t flows = cfg->tx_count + cfg->rx_count;
+	*t = (struct neigh_table){
+		.hop = calloc(flows + 1, sizeof(*t->hop)),
+		.tx_hop = calloc(cfg->tx_count + 1, sizeof(*t->tx_hop)),
+		.rx_hop = calloc(cfg->rx_count + 1, sizeof(*t->rx_hop)),
+		.cfg = cfg,
+		.shared = shared,
+		.mac = *mac,
+		.queue = queue,
+	};
+	shared->tx_mac = calloc(cfg->tx_count + 1, sizeof(*shared->tx_mac));
+	shared->rx_mac = calloc(cfg->rx_count + 1, sizeof(*shared->rx_mac));
+	if (t->hop == NULL || t->tx_hop == NULL || t->rx_hop == NULL || shared->tx_mac == NULL ||
+	    shared->rx_mac == NULL)
+		return err_set(e, ENOMEM, "no memory for %zu neighbours", flows);
+	for (size_t i = 0; i < cfg->tx_count; i++)
+		t->tx_hop[i] = add_hop(t, cfg->tx[i].peer_addr);
+	for (size_t i = 0; i < cfg->rx_count; i++)
+		t->rx_hop[i] = add_hop(t, cfg->rx[i].peer_addr);
+	return 0;
+}
+
+void neigh_close(struct neigh_table *t)
+{
+	free(t->hop);
+	free(t->tx_hop);
+	free(t->rx_hop);
+	if (t->shared != NULL) {
+		free(t->shared->tx_mac);
+		free(t->shared->rx_mac);
+	}
+	*t = (struct neigh_table){ 0 };
+}
+
+static uint64_t mac_word(const struct rte_ether_addr *mac)
+{
+	uint64_t w = 0;
+	memcpy(&w, mac, sizeof(*mac));
+	return w;
+}
+
+// Lcores see the new generation after the addresses.
+static void publish(struct neigh_table *t)
+{
+	for (size_t i = 0; i < t->cfg->tx_count; i++)
+		atomic_store_explicit(&t->shared->tx_mac[i], mac_word(&t->hop[t->tx_hop[i]].mac),
+				      memory_order_relaxed);
+	for (size_t i = 0; i < t->cfg->rx_count; i++)
+		atomic_store_explicit(&t->shared->rx_mac[i], mac_word(&t->hop[t->rx_hop[i]].mac),
+				      memory_order_relaxed);
+	atomic_fetch_add_explicit(&t->shared->neigh_generation, 1, memory_order_release);
+}
+
+static void inject(struct neigh_table *t, struct rte_mbuf *m)
+{
+	if (rte_ring_sp_enqueue(t->queue[0]->inject, m) != 0)
+		rte_pktmbuf_free(m);
+}
+
+static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode,
+		     const struct rte_ether_addr *to, const struct rte_ether_addr *target,
+		     rte_be32_t target_ip)
+{
+	*f = (struct arp_frame){
+		.eth = { .dst_addr = *to,
+			 .src_addr = t->mac,
+			 .ether_type = RTE_BE16(RTE_ETHER_TYPE_ARP) },
+		.arp = { .arp_hardware = RTE_BE16(RTE_ARP_HRD_ETHER),
+			 .arp_protocol = RTE_BE16(RTE_ETHER_TYPE_IPV4),
+			 .arp_hlen = RTE_ETHER_ADDR_LEN,
+			 .arp_plen = sizeof(rte_be32_t),
+			 .arp_opcode = rte_cpu_to_be_16(opcode),
+			 .arp_data = { .arp_sha = t->mac,
+				       .arp_sip = rte_cpu_to_be_32(t->cfg->addr),
+				       .arp_tha = *target,
+				       .arp_tip = target_ip } },
+	};
+}
+
+static void ask(struct neigh_table *t, struct neigh *n)
+{
+	static const struct rte_ether_addr broadcast = { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } };
+	static const struct rte_ether_addr nobody = { { 0 } };
+	bool unicast = n->known && n->asked < UNICAST_TRIES;
+	struct rte_mbuf *m = rte_pktmbuf_alloc(t->queue[0]->rx_pool);
+	if (m == NULL)
+		return;
+	char *d = rte_pktmbuf_append(m, FRAME_MIN_NO_FCS);
+	memset(d, 0, FRAME_MIN_NO_FCS);
+	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST,
+		 unicast ? &n->mac : &broadcast, &nobody, rte_cpu_to_be_32(n->addr));
+	inject(t, m);
+}
+
+static void ask_due(struct neigh_table *t, uint64_t now_ns)
+{
+	for (size_t i = 0; i < t->hop_count; i++) {
+		struct neigh *n = &t->hop[i];
+		if (now_ns < n->ask_ns)
+			continue;
+		ask(t, n);
+		bool fast = n->asked < 10 && (!n->known || n->asked > 0);
+		n->asked++;
+		n->ask_ns = now_ns + (fast ? ASK_FAST_NS : ASK_SLOW_NS);
+	}
+}
+
+// RFC 826 merge: what anybody says of an address we talk to.
+static void learn(struct neigh_table *t, const struct rte_arp_hdr *a, uint64_t now_ns)
+{
+	for (size_t i = 0; i < t->hop_count; i++) {
+		struct neigh *n = &t->hop[i];
+		if (rte_cpu_to_be_32(n->addr) != a->arp_data.arp_sip)
+			continue;
+		bool news = !n->known || !rte_is_same_ether_addr(&n->mac, &a->arp_data.arp_sha);
+		n->mac = a->arp_data.arp_sha;
+		n->known = true;
+		n->asked = 0;
+		n->ask_ns = now_ns + ASK_AGAIN_NS;
+		if (news)
+			publish(t);
+	}
+}
+
+static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
+{
+	struct arp_frame *f = rte_pktmbuf_mtod(m, struct arp_frame *);
+	struct rte_arp_hdr a = f->arp;
+	if (a.arp_hardware != RTE_BE16(RTE_ARP_HRD_ETHER) ||
+	    a.arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
+	    !rte_is_valid_assigned_ether_addr(&a.arp_data.arp_sha)) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	learn(t, &a, now_ns);
+	if (a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
+	    a.arp_data.arp_tip != rte_cpu_to_be_32(t->cfg->addr)) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	arp_fill(t, f, RTE_ARP_OP_REPLY, &a.arp_data.arp_sha, &a.arp_data.arp_sha,
+		 a.arp_data.arp_sip);
+	inject(t, m);
+}
+
+static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
+{
+	struct {
+		struct rte_ether_hdr eth;
+		struct rte_ipv4_hdr ip;
+		struct rte_icmp_hdr icmp;
+	} __attribute__((packed, aligned(2))) *f = rte_pktmbuf_mtod(m, void *);
+	uint16_t total = rte_be_to_cpu_16(f->ip.total_length);
+	if (m->data_len < sizeof(*f) || total < sizeof(f->ip) + sizeof(f->icmp) ||
+	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != RTE_IP_ICMP_ECHO_REQUEST) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	f->eth.dst_addr = f->eth.src_addr;
+	f->eth.src_addr = t->mac;
+	f->ip.dst_addr = f->ip.src_addr;
+	f->ip.src_addr = rte_cpu_to_be_32(t->cfg->addr);
+	f->ip.time_to_live = FRAME_TTL;
+	f->ip.hdr_checksum = 0;
+	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
+	f->icmp.icmp_type = RTE_IP_ICMP_ECHO_REPLY;
+	f->icmp.icmp_cksum = 0;
+	f->icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&f->icmp, total - sizeof(f->ip));
+	m->ol_flags = 0;
+	inject(t, m);
+}
+
+void neigh_poll(struct neigh_table *t, uint64_t now_ns)
+{
+	for (uint16_t q = 0; q < t->cfg->port.queues; q++) {
+		void *obj;
+		while (rte_ring_sc_dequeue(t->queue[q]->punt, &obj) == 0) {
+			struct rte_mbuf *m = obj;
+			const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, void *);
+			if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
+				take_arp(t, m, now_ns);
+			else
+				take_icmp(t, m);
+		}
+	}
+	ask_due(t, now_ns);
+}
+
+bool neigh_complete(const struct neigh_table *t)
+{
+	for (size_t i = 0; i < t->hop_count; i++) {
+		if (!t->hop[i].known)
+			return false;
+	}
+	return true;
+}
+
+void neigh_missing(const struct neigh_table *t, char *buf, size_t size)
+{
+	size_t n = 0;
+	buf[0] = '\0';
+	for (size_t i = 0; i < t->hop_count && n + 20 < size; i++) {
+		char ip[16];
+		if (t->hop[i].known)
+			continue;
+		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
+				      ip4_str(t->hop[i].addr, ip, sizeof(ip)));
+	}
+}

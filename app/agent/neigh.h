@@ -1,0 +1,36 @@
+// Neighbours: ARP (RFC 826) and answers to ping, for the main thread. lcores hand such frames over
+// (queue.punt) and send what it makes (queue.inject).
+#pragma once
+
+#include "hostcfg.h"
+#include "queue.h"
+
+#include "err.h"
+
+struct neigh {
+	uint32_t addr; // next hop
+	struct rte_ether_addr mac;
+	bool known;
+	unsigned int asked; // since the last answer
+	uint64_t ask_ns;    // next time to ask
+};
+
+struct neigh_table {
+	struct neigh *hop; // owned
+	size_t hop_count;
+	size_t *tx_hop, *rx_hop; // owned: hop of each flow
+	const struct hostcfg *cfg;
+	struct agent_shared *shared;
+	struct rte_ether_addr mac;
+	struct queue *const *queue;
+};
+
+// Next hop: the peer itself within the subnet, else the gateway.
+int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_shared *shared,
+	       const struct rte_ether_addr *mac, struct queue *const *queue, struct err *e);
+void neigh_close(struct neigh_table *t);
+// Takes what lcores handed over, answers it, asks for who is due. now: CLOCK_MONOTONIC_RAW.
+void neigh_poll(struct neigh_table *t, uint64_t now_ns);
+bool neigh_complete(const struct neigh_table *t);
+// "198.18.0.2, 198.18.0.3": who did not answer.
+void neigh_missing(const struct neigh_table *t, char *buf, size_t size);

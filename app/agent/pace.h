@@ -1,0 +1,104 @@
+// Pacing: open loop by schedule. Streams of one rate form a group that sends them in turn, one
+// every `interval`; groups wait in a heap by the instant at which they may send next, so a group
+// that is not due costs nothing and nothing is divided on the way.
+//
+// A sender that was stalled is late, which is recorded, and catches up at no more than twice its
+// rate (`gate`): no burst of hoarded credit. What is still not sent when a trial's grace is over is
+// unsent, never lost.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// 64.32 fixed point: below 1e-9 of an interval of error a packet would already be 1 ppm at 10 Mpps.
+struct pace_time {
+	uint64_t tsc;
+	uint32_t frac;
+};
+
+static inline void pace_add(struct pace_time *t, const struct pace_time *d)
+{
+	uint32_t frac = t->frac + d->frac;
+	t->tsc += d->tsc + (frac < t->frac);
+	t->frac = frac;
+}
+
+struct pace_group {
+	struct pace_time due;	   // of the next packet
+	struct pace_time interval; // of the group: 1 / (streams x rate of one); 0 = unpaced
+	uint64_t gate;		   // while catching up: not before
+	uint32_t first, count;	   // range of the queue's transmit streams
+	uint32_t cursor;	   // next of them, 0..count-1
+	bool parked;		   // nothing more due in this trial
+};
+
+struct pace {
+	struct pace_group *group; // owned
+	uint32_t group_count;
+	uint32_t *heap; // owned: groups that are not parked, least key first
+	uint32_t heap_count;
+	uint64_t end;	// packets due before it are of this trial
+	uint64_t slack; // jitter of polling that the gate forgives
+};
+
+static inline bool pace_unpaced(const struct pace_group *g)
+{
+	return g->interval.tsc == 0;
+}
+
+// When a group may send next.
+static inline uint64_t pace_key(const struct pace_group *g)
+{
+	return g->due.tsc > g->gate ? g->due.tsc : g->gate;
+}
+
+// Sets the interval of a group that sends `pps` packets a second.
+void pace_set_rate(struct pace_group *g, double pps, double tsc_hz);
+// Opens a window [start, end): the first packet of each paced group is due at start + phase x
+// interval (0 <= phase < 1), or keeps its place when `keep` (trials back to back).
+void pace_open(struct pace *p, uint64_t start, uint64_t end, double phase, bool keep);
+// A new, earlier or later, end.
+void pace_move_end(struct pace *p, uint64_t end);
+void pace_sift_down(struct pace *p);
+void pace_park_top(struct pace *p);
+// Packets of g that were due before the end and did not go.
+uint64_t pace_backlog(const struct pace_group *g, uint64_t end);
+// Moves g's schedule on by n packets that will never go.
+void pace_skip(struct pace_group *g, uint64_t n);
+int pace_alloc(struct pace *p, uint32_t groups);
+void pace_free(struct pace *p);
+
+// The group at the top if it may send at `now`, else NULL. Groups that reached the end are parked
+// on the way.
+static inline struct pace_group *pace_top(struct pace *p, uint64_t now)
+{
+	while (p->heap_count > 0) {
+		struct pace_group *g = &p->group[p->heap[0]];
+		if (g->due.tsc >= p->end || (pace_unpaced(g) && now >= p->end)) {
+			pace_park_top(p);
+			continue;
+		}
+		return pace_key(g) <= now ? g : (struct pace_group *)0;
+	}
+	return (struct pace_group *)0;
+}
+
+// How many of g's packets may go at `now`, at most `max`; moves the schedule past them. g is the
+// top; call pace_sift_down afterwards.
+static inline uint32_t pace_take(struct pace *p, struct pace_group *g, uint64_t now, uint32_t max)
+{
+	if (pace_unpaced(g)) {
+		g->due.tsc = now; // behind every paced group that is due
+		return max;
+	}
+	uint64_t half = g->interval.tsc / 2;
+	uint64_t gate = g->gate + p->slack > now ? g->gate : now - p->slack;
+	uint32_t n = 0;
+	while (n < max && g->due.tsc <= now && gate <= now && g->due.tsc < p->end) {
+		pace_add(&g->due, &g->interval);
+		gate += half;
+		n++;
+	}
+	g->gate = gate;
+	return n;
+}

@@ -1,0 +1,148 @@
+#include "port.h"
+
+#include "eal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int find_port(struct port *p, const struct hostcfg *cfg, struct err *e)
+{
+	const char *device = cfg->port.vdev[0] != '\0' ? cfg->port.vdev : cfg->port.pci;
+	char name[DEVICE_MAX_BYTES];
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
+	if (rte_eth_dev_get_port_by_name(name, &p->id) == 0)
+		return 0;
+	return err_set(e, ENODEV, "no port named '%s' among the %u that DPDK found", name,
+		       rte_eth_dev_count_avail());
+}
+
+static int check_queues(const struct port *p, const struct hostcfg *cfg, struct err *e)
+{
+	uint16_t have = p->info.max_rx_queues < p->info.max_tx_queues ? p->info.max_rx_queues
+								      : p->info.max_tx_queues;
+	if (cfg->port.queues <= have)
+		return 0;
+	return err_set(e, EINVAL, "queues: %u asked, but %s has %u: set queues: %u",
+		       cfg->port.queues, p->driver, have, have);
+}
+
+static int configure(struct port *p, const struct hostcfg *cfg, struct err *e)
+{
+	struct rte_eth_conf conf = { .rxmode = { .mtu = cfg->port.mtu } };
+	uint64_t rss = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & p->info.flow_type_rss_offloads;
+	if (cfg->port.rss == RSS_ON && cfg->port.queues > 1 && rss != 0) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+		conf.rx_adv_conf.rss_conf.rss_hf = rss;
+	}
+	p->csum_hw = cfg->port.csum == CSUM_HW &&
+		     (p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM) != 0;
+	if (p->csum_hw) {
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_UDP_CKSUM & p->info.rx_offload_capa;
+	}
+	int r = rte_eth_dev_configure(p->id, cfg->port.queues, cfg->port.queues, &conf);
+	if (r != 0)
+		return err_set(e, -r, "%s refuses %u queues with MTU %u: %s", p->driver,
+			       cfg->port.queues, cfg->port.mtu, rte_strerror(-r));
+	p->rxd = cfg->port.rxd;
+	p->txd = cfg->port.txd;
+	r = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &p->rxd, &p->txd);
+	if (r != 0)
+		return err_set(e, -r, "%s refuses rings of %u and %u descriptors: %s", p->driver,
+			       cfg->port.rxd, cfg->port.txd, rte_strerror(-r));
+	return 0;
+}
+
+static int set_mtu(const struct port *p, const struct hostcfg *cfg, struct err *e)
+{
+	uint16_t now = 0;
+	rte_eth_dev_get_mtu(p->id, &now);
+	if (cfg->port.mtu == 0 || cfg->port.mtu == now)
+		return 0;
+	int r = rte_eth_dev_set_mtu(p->id, cfg->port.mtu);
+	if (r == 0 || r == -ENOTSUP)
+		return 0;
+	return err_set(e, -r, "%s refuses MTU %u (it has %u): %s", p->driver, cfg->port.mtu, now,
+		       rte_strerror(-r));
+}
+
+int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
+{
+	int r = find_port(p, cfg, e);
+	if (r != 0)
+		return r;
+	r = rte_eth_dev_info_get(p->id, &p->info);
+	if (r != 0)
+		return err_set(e, -r, "no device info: %s", rte_strerror(-r));
+	snprintf(p->driver, sizeof(p->driver), "%s", p->info.driver_name);
+	p->socket = rte_eth_dev_socket_id(p->id);
+	if ((r = check_queues(p, cfg, e)) != 0 || (r = configure(p, cfg, e)) != 0 ||
+	    (r = set_mtu(p, cfg, e)) != 0)
+		return r;
+	r = rte_eth_macaddr_get(p->id, &p->mac);
+	return r == 0 ? 0 : err_set(e, -r, "no MAC address: %s", rte_strerror(-r));
+}
+
+int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *queue, struct err *e)
+{
+	for (uint16_t q = 0; q < cfg->port.queues; q++) {
+		int r = rte_eth_rx_queue_setup(p->id, q, p->rxd, (unsigned int)p->socket, NULL,
+					       queue[q]->rx_pool);
+		if (r != 0)
+			return err_set(e, -r, "%s: receive queue %u with %u descriptors: %s",
+				       p->driver, q, p->rxd, rte_strerror(-r));
+		r = rte_eth_tx_queue_setup(p->id, q, p->txd, (unsigned int)p->socket, NULL);
+		if (r != 0)
+			return err_set(e, -r, "%s: transmit queue %u with %u descriptors: %s",
+				       p->driver, q, p->txd, rte_strerror(-r));
+	}
+	int r = rte_eth_dev_start(p->id);
+	if (r != 0)
+		return err_set(e, -r, "%s does not start: %s", p->driver, rte_strerror(-r));
+	rte_eth_stats_get(p->id, &p->base);
+	return 0;
+}
+
+bool port_link_up(const struct port *p)
+{
+	struct rte_eth_link link = { 0 };
+	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+int port_restart(struct port *p, struct err *e)
+{
+	rte_eth_dev_stop(p->id);
+	int r = rte_eth_dev_start(p->id);
+	return r == 0 ? 0 : err_set(e, -r, "%s does not start: %s", p->driver, rte_strerror(-r));
+}
+
+void port_read(const struct port *p, struct port_counts *c)
+{
+	struct rte_eth_stats s;
+	struct rte_eth_link link = { 0 };
+	*c = (struct port_counts){ .pause_rx = COUNTER_UNKNOWN,
+				   .pause_tx = COUNTER_UNKNOWN,
+				   .link_mbps = COUNTER_UNKNOWN };
+	if (rte_eth_link_get_nowait(p->id, &link) == 0 &&
+	    link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN && link.link_speed != 0)
+		c->link_mbps = link.link_speed;
+	if (rte_eth_stats_get(p->id, &s) != 0) {
+		c->ipackets = c->opackets = c->ibytes = c->obytes = COUNTER_UNKNOWN;
+		c->imissed = c->ierrors = c->oerrors = c->rx_nombuf = COUNTER_UNKNOWN;
+		return;
+	}
+	c->ipackets = s.ipackets - p->base.ipackets;
+	c->opackets = s.opackets - p->base.opackets;
+	c->ibytes = s.ibytes - p->base.ibytes;
+	c->obytes = s.obytes - p->base.obytes;
+	c->imissed = s.imissed - p->base.imissed;
+	c->ierrors = s.ierrors - p->base.ierrors;
+	c->oerrors = s.oerrors - p->base.oerrors;
+	c->rx_nombuf = s.rx_nombuf - p->base.rx_nombuf;
+}
+
+void port_close(struct port *p)
+{
+	rte_eth_dev_stop(p->id);
+	rte_eth_dev_close(p->id);
+}

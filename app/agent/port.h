@@ -1,0 +1,32 @@
+// The port under test: set up, link, counters.
+#pragma once
+
+#include "hostcfg.h"
+#include "queue.h"
+#include "result.h"
+
+#include "err.h"
+
+#include <rte_ethdev.h>
+
+struct port {
+	uint16_t id;
+	int socket;
+	char driver[64];
+	struct rte_ether_addr mac;
+	struct rte_eth_dev_info info;
+	uint16_t rxd, txd; // as adjusted to the PMD's limits
+	bool csum_hw;
+	struct rte_eth_stats base; // at the start: counters are differences
+};
+
+// Finds the config's device among EAL's ports, configures it and learns what queues must know.
+int port_open(struct port *p, const struct hostcfg *cfg, struct err *e);
+// Sets up the queues with their pools and starts the port.
+int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *queue,
+	       struct err *e);
+bool port_link_up(const struct port *p);
+// For PMDs that connect in dev_start only: once more.
+int port_restart(struct port *p, struct err *e);
+void port_read(const struct port *p, struct port_counts *c);
+void port_close(struct port *p);

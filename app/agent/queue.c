@@ -1,0 +1,402 @@
+#include "queue.h"
+
+#include "trial.h"
+
+#include <rte_errno.h>
+#include <rte_malloc.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define PUNT_FRAMES 256
+#define POOL_CACHE 256
+#define POOL_SPARE 1024 // caches of two lcores and bursts in hand
+
+uint32_t queue_trial_count(const struct hostcfg *cfg)
+{
+	return cfg->warmup_ns > 0 ? 2 : 1;
+}
+
+// Histograms are many and mostly untouched: pages come as they are used, from the lcore's node.
+static void *sparse_alloc(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
+}
+
+static struct hist *hists_alloc(size_t n)
+{
+	struct hist *h = sparse_alloc(n * sizeof(*h));
+	for (size_t i = 0; h != NULL && i < n; i++)
+		h[i].min_ns = UINT64_MAX;
+	return h;
+}
+
+static void hists_free(struct hist *h, size_t n)
+{
+	if (h != NULL)
+		munmap(h, n * sizeof(*h));
+}
+
+// The payload behind the header stays zero for good: requests only ever write the header.
+static void zero_payload(struct rte_mempool *mp, void *arg, void *obj, unsigned int i)
+{
+	struct rte_mbuf *m = obj;
+	(void)mp, (void)arg, (void)i;
+	memset(rte_pktmbuf_mtod(m, void *), 0, rte_pktmbuf_tailroom(m));
+}
+
+uint32_t queue_pool_mbufs(uint16_t rxd, uint16_t txd, bool rx)
+{
+	return rx ? rxd + txd + QUEUE_OUT + POOL_SPARE : txd + QUEUE_BURST_MAX + POOL_SPARE;
+}
+
+static struct rte_mempool *pool_create(const struct queue_env *env, uint16_t id, bool rx,
+				       struct err *e)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	uint32_t n = queue_pool_mbufs(env->rxd, env->txd, rx);
+	snprintf(name, sizeof(name), "pmx_%s_%u", rx ? "rx" : "tx", id);
+	struct rte_mempool *mp =
+		rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, env->data_room, env->socket);
+	if (mp == NULL)
+		err_set(e, ENOMEM,
+			"queue %u: no memory for %u mbufs of %u bytes (%s): reserve more hugepages "
+			"or "
+			"set fewer queues or rings",
+			id, n, env->data_room, rte_strerror(rte_errno));
+	else if (!rx)
+		rte_mempool_obj_iter(mp, zero_payload, NULL);
+	return mp;
+}
+
+static void *table(size_t n, size_t size, int socket)
+{
+	return rte_zmalloc_socket(NULL, (n ? n : 1) * size, RTE_CACHE_LINE_SIZE, socket);
+}
+
+static int alloc_tables(struct queue *q, const struct hostcfg *cfg, int socket)
+{
+	q->tx = table(q->tx_stream_count, sizeof(*q->tx), socket);
+	q->reply = table(q->tx_stream_all, sizeof(*q->reply), socket);
+	q->request = table(q->rx_stream_count, sizeof(*q->request), socket);
+	q->tx_flow = table(cfg->tx_count, sizeof(*q->tx_flow), socket);
+	q->rx_flow = table(cfg->rx_count, sizeof(*q->rx_flow), socket);
+	q->tx_mark = table(q->tx_stream_count, sizeof(*q->tx_mark), socket);
+	q->reply_mark = table(q->tx_stream_all, sizeof(*q->reply_mark), socket);
+	q->request_mark = table(q->rx_stream_count, sizeof(*q->request_mark), socket);
+	q->trial = table(q->trial_count, sizeof(*q->trial), socket);
+	if (q->tx == NULL || q->reply == NULL || q->request == NULL || q->tx_flow == NULL ||
+	    q->rx_flow == NULL || q->tx_mark == NULL || q->reply_mark == NULL ||
+	    q->request_mark == NULL || q->trial == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+// Only the measured trial keeps a histogram per flow; the warm-up's go to one that nobody reads.
+static int alloc_trials(struct queue *q)
+{
+	for (uint32_t i = 0; i < q->trial_count; i++) {
+		struct queue_trial *t = &q->trial[i];
+		bool measured = i + 1 == q->trial_count;
+		t->rtt_stride = measured;
+		t->tx = calloc(q->tx_flow_count + 1, sizeof(*t->tx));
+		t->rx = calloc(q->rx_flow_count + 1, sizeof(*t->rx));
+		t->rtt = hists_alloc(measured ? q->tx_flow_count + 1 : 1);
+		t->lateness = hists_alloc(1);
+		if (t->tx == NULL || t->rx == NULL || t->rtt == NULL || t->lateness == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void build_rx(struct queue *q, const struct queue_env *env)
+{
+	const struct hostcfg *cfg = env->cfg;
+	for (uint32_t i = 0; i < cfg->rx_count; i++) {
+		const struct flow_rx *f = &cfg->rx[i];
+		struct rx_flow *r = &q->rx_flow[i];
+		frame_build(&r->reply, &(struct frame_spec){
+					       .src_mac = env->mac,
+					       .src = cfg->addr,
+					       .dst = f->peer_addr,
+					       .sport = cfg->udp_port,
+					       .payload_bytes = f->rep_bytes,
+					       .cookie = cfg->cookie,
+					       .kind = PMX_REPLY,
+				       });
+		struct frame blank = r->reply;
+		memset(&blank.pmx, 0, sizeof(blank.pmx)); // added as it is found in each frame
+		r->sum = (uint32_t)frame_udp_sum(&blank);
+		r->request_dgram_len = rte_cpu_to_be_16((uint16_t)(f->req_bytes + 8));
+		r->reply_len = frame_len(f->rep_bytes);
+		r->same_size = f->req_bytes == f->rep_bytes;
+		if (q->csum_hw)
+			r->reply.udp.dgram_cksum = frame_pseudo_csum(&r->reply);
+		for (uint32_t s = 0; s < f->streams; s++)
+			q->request[f->rx_first + s] = (struct rx_stream){
+				.addr = rte_cpu_to_be_32(f->peer_addr),
+				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
+				.flow = i,
+				.peer_stream = f->peer_tx_first + s,
+			};
+	}
+}
+
+static void build_replies(struct queue *q, const struct hostcfg *cfg)
+{
+	for (uint32_t i = 0; i < cfg->tx_count; i++) {
+		const struct flow_tx *f = &cfg->tx[i];
+		q->tx_flow[i].reply_dgram_len = rte_cpu_to_be_16((uint16_t)(f->rep_bytes + 8));
+		for (uint32_t s = 0; s < f->streams; s++)
+			q->reply[f->tx_first + s] = (struct rx_stream){
+				.addr = rte_cpu_to_be_32(f->peer_addr),
+				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
+				.flow = i,
+				.owner = (f->tx_first + s) % cfg->port.queues,
+			};
+	}
+}
+
+static void build_request(struct tx_stream *t, const struct queue_env *env, bool csum_hw,
+			  uint32_t flow, uint32_t s)
+{
+	const struct flow_tx *f = &env->cfg->tx[flow];
+	struct frame frame;
+	frame_build(&frame, &(struct frame_spec){
+				    .src_mac = env->mac,
+				    .src = env->cfg->addr,
+				    .dst = f->peer_addr,
+				    .sport = (uint16_t)(f->sport_first + s),
+				    .dport = env->cfg->udp_port,
+				    .payload_bytes = f->req_bytes,
+				    .cookie = env->cfg->cookie,
+				    .kind = PMX_REQUEST,
+				    .stream = f->peer_rx_first + s,
+			    });
+	t->stream_lo = frame.pmx.stream[1];
+	t->flow = flow;
+	t->frame_len = frame_len(f->req_bytes);
+	if (csum_hw)
+		frame.udp.dgram_cksum = frame_pseudo_csum(&frame);
+	memcpy(t->head, &frame, sizeof(t->head));
+	frame.pmx.stream[1] = 0; // added with the tail it is stored in
+	t->sum = (uint32_t)frame_udp_sum(&frame);
+}
+
+struct order { // of sending: by rate, then one stream of each peer in turn, from a rotated start
+	double rate;
+	uint32_t s, turn, flow;
+};
+
+static int order_cmp(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+	if (x->rate != y->rate)
+		return x->rate < y->rate ? -1 : 1;
+	if (x->s != y->s)
+		return x->s < y->s ? -1 : 1;
+	return x->turn < y->turn ? -1 : x->turn > y->turn;
+}
+
+static double stream_rate(const struct flow_tx *f)
+{
+	return f->rate_pps == RATE_UNPACED ? RATE_UNPACED : f->rate_pps / f->streams;
+}
+
+static struct order *order_streams(const struct hostcfg *cfg, uint16_t id, uint32_t *count)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < cfg->tx_count; i++)
+		n += cfg->tx[i].streams;
+	struct order *o = calloc(n + 1, sizeof(*o));
+	if (o == NULL)
+		return NULL;
+	*count = 0;
+	for (uint32_t i = 0; i < cfg->tx_count; i++) {
+		const struct flow_tx *f = &cfg->tx[i];
+		for (uint32_t s = 0; s < f->streams; s++) {
+			if ((f->tx_first + s) % cfg->port.queues != id)
+				continue;
+			o[(*count)++] = (struct order){
+				.rate = stream_rate(f),
+				.s = s,
+				.turn = (uint32_t)((i + cfg->tx_count -
+						    cfg->host_index % cfg->tx_count) %
+						   cfg->tx_count),
+				.flow = i,
+			};
+		}
+	}
+	qsort(o, *count, sizeof(*o), order_cmp);
+	return o;
+}
+
+static int build_groups(struct queue *q, const struct order *o, uint32_t n)
+{
+	uint32_t groups = 0;
+	for (uint32_t i = 0; i < n; i++)
+		groups += i == 0 || o[i].rate != o[i - 1].rate;
+	if (pace_alloc(&q->pace, groups) != 0)
+		return -ENOMEM;
+	struct pace_group *g = q->pace.group - 1;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i == 0 || o[i].rate != o[i - 1].rate)
+			(++g)->first = i;
+		g->count++;
+	}
+	return 0;
+}
+
+static uint32_t count_streams(const struct hostcfg *cfg, bool tx)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; tx && i < cfg->tx_count; i++)
+		n += cfg->tx[i].streams;
+	for (uint32_t i = 0; !tx && i < cfg->rx_count; i++)
+		n += cfg->rx[i].streams;
+	return n;
+}
+
+static int queue_build(struct queue *q, const struct queue_env *env, struct err *e)
+{
+	const struct hostcfg *cfg = env->cfg;
+	struct order *o = order_streams(cfg, q->id, &q->tx_stream_count);
+	int r = o == NULL ? -ENOMEM : 0;
+	q->tx_stream_all = count_streams(cfg, true);
+	q->rx_stream_count = count_streams(cfg, false);
+	if (r == 0)
+		r = alloc_tables(q, cfg, env->socket);
+	if (r == 0)
+		r = alloc_trials(q);
+	if (r == 0)
+		r = build_groups(q, o, q->tx_stream_count);
+	if (r == 0) {
+		for (uint32_t i = 0; i < q->tx_stream_count; i++)
+			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
+		build_replies(q, cfg);
+		build_rx(q, env);
+	}
+	free(o);
+	if (r != 0)
+		err_set(e, ENOMEM, "queue %u: no memory for %u + %u streams", q->id,
+			q->tx_stream_all, q->rx_stream_count);
+	return r;
+}
+
+struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err *e)
+{
+	const struct hostcfg *cfg = env->cfg;
+	struct queue *q = rte_zmalloc_socket(NULL, sizeof(*q), 64, env->socket);
+	if (q == NULL) {
+		err_set(e, ENOMEM, "queue %u: no memory: reserve hugepages", id);
+		return NULL;
+	}
+	q->port = env->port;
+	q->id = id;
+	q->burst = cfg->port.burst < QUEUE_BURST_MAX ? cfg->port.burst : QUEUE_BURST_MAX;
+	q->cookie_be = rte_cpu_to_be_16(cfg->cookie);
+	q->udp_port_be = rte_cpu_to_be_16(cfg->udp_port);
+	q->addr_be = rte_cpu_to_be_32(cfg->addr);
+	memcpy(&q->mac48, &env->mac, RTE_ETHER_ADDR_LEN);
+	q->csum_hw = env->csum_hw;
+	q->idle = cfg->idle;
+	q->trial_count = queue_trial_count(cfg);
+	q->tx_flow_count = (uint32_t)cfg->tx_count;
+	q->rx_flow_count = (uint32_t)cfg->rx_count;
+	q->phase_index = cfg->host_index * cfg->port.queues + id;
+	q->shared = env->shared;
+
+	char name[RTE_RING_NAMESIZE];
+	snprintf(name, sizeof(name), "pmx_punt_%u", id);
+	q->punt = rte_ring_create(name, PUNT_FRAMES, env->socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	snprintf(name, sizeof(name), "pmx_inject_%u", id);
+	q->inject = rte_ring_create(name, PUNT_FRAMES, env->socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	q->rx_pool = pool_create(env, id, true, e);
+	if (q->rx_pool != NULL)
+		q->tx_pool = pool_create(env, id, false, e);
+	if (q->tx_pool != NULL && (q->punt == NULL || q->inject == NULL))
+		err_set(e, ENOMEM, "queue %u: no memory for its rings", id);
+	if (q->punt == NULL || q->inject == NULL || q->tx_pool == NULL ||
+	    queue_build(q, env, e) != 0) {
+		queue_destroy(q);
+		return NULL;
+	}
+	return q;
+}
+
+void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, double tsc_hz)
+{
+	double per_ns = tsc_hz / 1e9;
+	uint64_t at = start_tsc;
+	for (uint32_t i = 0; i < q->trial_count; i++) {
+		bool measured = i + 1 == q->trial_count;
+		struct queue_trial *t = &q->trial[i];
+		t->start = at;
+		at += (uint64_t)((double)(measured ? cfg->duration_ns : cfg->warmup_ns) * per_ns);
+		t->end = at;
+		t->close = at + (uint64_t)((double)cfg->drain_ns * per_ns);
+	}
+	for (uint32_t i = 0; i < q->pace.group_count; i++) {
+		struct pace_group *g = &q->pace.group[i];
+		double rate = stream_rate(&cfg->tx[q->tx[g->first].flow]);
+		if (rate != RATE_UNPACED)
+			pace_set_rate(g, rate * g->count, tsc_hz);
+	}
+	q->pace.slack = (uint64_t)(50e3 * per_ns);
+	q->grace = (uint64_t)((double)cfg->drain_ns / 2 * per_ns);
+	q->ns_mult = (uint64_t)(4294967296.0 / per_ns);
+}
+
+void queue_take_macs(struct queue *q)
+{
+	const struct agent_shared *s = q->shared;
+	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
+		struct frame *f = (struct frame *)(void *)q->tx[i].head;
+		put_mac(&f->eth.dst_addr,
+			atomic_load_explicit(&s->tx_mac[q->tx[i].flow], memory_order_relaxed));
+	}
+	for (uint32_t i = 0; i < q->rx_flow_count; i++)
+		put_mac(&q->rx_flow[i].reply.eth.dst_addr,
+			atomic_load_explicit(&s->rx_mac[i], memory_order_relaxed));
+}
+
+static void free_trials(struct queue *q)
+{
+	for (uint32_t i = 0; q->trial != NULL && i < q->trial_count; i++) {
+		struct queue_trial *t = &q->trial[i];
+		free(t->tx);
+		free(t->rx);
+		hists_free(t->rtt, i + 1 == q->trial_count ? q->tx_flow_count + 1 : 1);
+		hists_free(t->lateness, 1);
+	}
+}
+
+void queue_destroy(struct queue *q)
+{
+	if (q == NULL)
+		return;
+	for (uint32_t i = 0; i < q->out_count; i++)
+		rte_pktmbuf_free(q->out[(q->out_head + i) % QUEUE_OUT]);
+	free_trials(q);
+	pace_free(&q->pace);
+	rte_free(q->tx);
+	rte_free(q->reply);
+	rte_free(q->request);
+	rte_free(q->tx_flow);
+	rte_free(q->rx_flow);
+	rte_free(q->tx_mark);
+	rte_free(q->reply_mark);
+	rte_free(q->request_mark);
+	rte_free(q->trial);
+	rte_ring_free(q->punt);
+	rte_ring_free(q->inject);
+	rte_mempool_free(q->rx_pool);
+	rte_mempool_free(q->tx_pool);
+	rte_free(q);
+}

@@ -1,0 +1,151 @@
+// Everything one lcore owns: one RX/TX queue pair of the port, its streams, schedule and counters.
+// Written by its lcore alone once the worker runs; the fields marked so are read by the main
+// thread.
+#pragma once
+
+#include "frame.h"
+#include "pace.h"
+#include "seqwin.h"
+
+#include "hist.h"
+#include "hostcfg.h"
+#include "result.h"
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_ring.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define QUEUE_BURST_MAX 64
+#define QUEUE_OUT \
+	4096 // frames that wait for the PMD: more than any ring of a peer holds of requests
+
+// A stream's frame up to the pmx header's sequence, as it is copied into each request, and its
+// state. One cache line; groups send their streams in memory order.
+struct tx_stream {
+	uint8_t head[48];   // Ethernet .. first half of the stream index
+	uint16_t stream_lo; // second half, big-endian
+	uint16_t frame_len;
+	uint32_t seq; // of the next request: the number sent
+	uint32_t flow;
+	uint32_t sum; // UDP checksum over all that does not change
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct tx_stream) == 64, "one cache line");
+
+// The receiving end of a stream: of requests at the responder, of replies at the requester.
+struct rx_stream {
+	rte_be32_t addr; // of the peer
+	rte_be16_t port; // the requester's port
+	uint8_t trial;	 // that `recv - mark` counts for
+	uint8_t unused;
+	uint32_t flow;
+	uint32_t peer_stream; // index that goes into the reply
+	uint32_t owner;	      // queue that sends the stream's requests (requester only)
+	uint32_t next;	      // sequence expected
+	uint64_t recv;	      // distinct packets, but for stragglers of an older trial
+	uint64_t seen[SEQWIN_WORDS];
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct rx_stream) == 64, "one cache line");
+
+struct rx_flow {	    // responder, one peer: what its replies look like
+	struct frame reply; // template
+	uint32_t sum;	    // UDP checksum over what does not change; 0 payload behind the header
+	uint16_t request_dgram_len;	 // big-endian, expected
+	uint16_t request_len, reply_len; // frame bytes without FCS
+	bool same_size;			 // payload is echoed, checksum updated (RFC 1624)
+};
+
+struct tx_flow {		  // requester, one peer: what its replies must be
+	uint16_t reply_dgram_len; // big-endian
+};
+
+// One trial of the run, as this queue lives it.
+struct queue_trial {
+	uint64_t start, end, close; // TSC
+	bool closed;
+	struct tx_counts *tx; // [tx_flow_count], owned
+	struct rx_counts *rx; // [rx_flow_count], owned
+	struct hist *rtt;     // [tx_flow_count] with stride 1, or one for all with stride 0
+	uint32_t rtt_stride;
+	struct hist *lateness;
+	struct queue_counts counts;	// totals at the start; once closed, the trial's own
+	struct queue_counts counts_end; // totals when sending ended
+};
+
+struct queue {
+	// --- read only while traffic runs
+	uint16_t port, id, burst, cookie_be, udp_port_be;
+	rte_be32_t addr_be;
+	uint64_t mac48; // of the port, in memory order
+	bool csum_hw;
+	enum idle_policy idle;
+	uint32_t tx_stream_count, tx_stream_all, rx_stream_count, tx_flow_count, rx_flow_count;
+	uint32_t trial_count;
+	uint64_t ns_mult;     // ns = tsc * ns_mult >> 32
+	uint64_t grace;	      // TSC that a backlog may be sent after a trial's end
+	uint32_t phase_index; // among all queues of all hosts
+	struct rte_mempool *rx_pool, *tx_pool;
+	struct tx_stream *tx;	   // [tx_stream_count] of this queue, by group
+	struct rx_stream *reply;   // [tx_stream_all] by stream index: replies may land on any queue
+	struct rx_stream *request; // [rx_stream_count]
+	struct tx_flow *tx_flow;
+	struct rx_flow *rx_flow;
+	struct queue_trial *trial;		       // [trial_count]
+	uint64_t *tx_mark, *reply_mark, *request_mark; // counts already booked to a trial
+	struct rte_ring *punt;			       // ARP and ICMP to the main thread
+	struct rte_ring *inject;		       // frames of the main thread, to be sent
+	const struct agent_shared *shared;
+
+	// --- send
+	__attribute__((aligned(64))) struct pace pace;
+	bool sending;
+	bool stopped;	     // the stop was applied
+	uint32_t current;    // trial that sends, or will next
+	uint64_t next_event; // TSC of the next look at trials, neighbours and the main thread
+	uint32_t neigh_seen; // generation of the neighbours in the templates
+	uint32_t out_head, out_count, out_old;
+	struct rte_mbuf *out[QUEUE_OUT];
+
+	// --- counters: read by the main thread
+	__attribute__((aligned(64))) struct queue_counts total;
+	uint64_t drop[DROP_REASONS];
+	uint64_t first_tx;  // TSC of the first request; 0 = none
+	uint64_t pmd_taken; // frames that tx_burst accepted
+	uint64_t injected;  // of them, the main thread's
+	_Atomic uint32_t closed_trials;
+} __attribute__((aligned(64)));
+
+// What the main thread tells all lcores.
+struct agent_shared {
+	_Atomic bool armed;	   // the trials' TSC are set
+	_Atomic uint64_t stop_tsc; // no request is due after it; 0 = not stopped, set once
+	_Atomic bool quit;
+	_Atomic uint32_t neigh_generation;
+	_Atomic uint64_t *tx_mac; // [tx_flow_count] next hop's MAC in memory order
+	_Atomic uint64_t *rx_mac; // [rx_flow_count]
+};
+
+struct queue_env { // of the port, the same for every queue
+	const struct hostcfg *cfg;
+	const struct agent_shared *shared;
+	uint16_t port;
+	int socket;
+	uint16_t rxd, txd, data_room;
+	bool csum_hw;
+	struct rte_ether_addr mac;
+};
+
+// Builds queue `id` with its pools and tables on env->socket's memory; NULL with an error that
+// names what did not fit. queue_destroy ends it, after the port was stopped.
+struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err *e);
+// Trials (TSC of their boundaries), rates and the clock's scale; before `armed` is set.
+void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, double tsc_hz);
+void queue_destroy(struct queue *q);
+// New MACs of the next hops, from shared; by the queue's lcore.
+void queue_take_macs(struct queue *q);
+// mbufs in the pool of one queue.
+uint32_t queue_pool_mbufs(uint16_t rxd, uint16_t txd, bool rx);
+uint32_t queue_trial_count(const struct hostcfg *cfg);

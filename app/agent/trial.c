@@ -1,0 +1,197 @@
+#include "trial.h"
+
+#include "out.h"
+#include "rx.h"
+
+// The trial byte stands in every template; with the version byte it is one word of the checksum.
+static void set_trial_byte(struct queue *q, uint8_t trial)
+{
+	const size_t at = offsetof(struct frame, pmx.trial);
+	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
+		struct tx_stream *s = &q->tx[i];
+		s->sum = s->sum - ((uint32_t)s->head[at] << 8) + ((uint32_t)trial << 8);
+		s->head[at] = trial;
+	}
+}
+
+// Golden-ratio steps keep the phases of hosts and queues apart for any number of them; away from 0
+// and 1, so that rounding never moves a packet over a trial's boundary.
+static double phase_of(const struct queue *q)
+{
+	double x = (double)(q->phase_index + 1) * 0.6180339887498949;
+	return 0.05 + 0.9 * (x - (double)(uint64_t)x);
+}
+
+static void trial_begin(struct queue *q)
+{
+	struct queue_trial *t = &q->trial[q->current];
+	bool keep = q->current > 0 && q->trial[q->current - 1].end == t->start;
+	set_trial_byte(q, (uint8_t)q->current);
+	pace_open(&q->pace, t->start, t->end, phase_of(q), keep);
+	t->counts = q->total;
+	q->sending = true;
+}
+
+static void book_backlog(struct queue *q, struct queue_trial *t)
+{
+	for (uint32_t i = 0; i < q->pace.group_count; i++) {
+		struct pace_group *g = &q->pace.group[i];
+		uint64_t n = pace_backlog(g, t->end);
+		if (n == 0)
+			continue;
+		for (uint32_t k = 0; k < g->count; k++) {
+			uint32_t turn = (k + g->count - g->cursor) % g->count;
+			uint64_t share = n / g->count + (turn < n % g->count);
+			t->tx[q->tx[g->first + k].flow].unsent += share;
+		}
+		pace_skip(g, n);
+		g->cursor = (uint32_t)((g->cursor + n) % g->count);
+	}
+}
+
+static void trial_finish(struct queue *q)
+{
+	struct queue_trial *t = &q->trial[q->current];
+	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
+		t->tx[q->tx[i].flow].sent += q->tx[i].seq - q->tx_mark[i];
+		q->tx_mark[i] = q->tx[i].seq;
+	}
+	book_backlog(q, t);
+	q->sending = false;
+	q->current++;
+}
+
+// Frames of a closing trial that the PMD never took: they were not sent.
+static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < q->out_count; i++) {
+		struct rte_mbuf *m = q->out[(q->out_head + i) % QUEUE_OUT];
+		const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
+		bool ours = f->eth.ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
+			    f->ip.next_proto_id == IPPROTO_UDP && f->pmx.trial == trial;
+		if (!ours) {
+			q->out[(q->out_head + kept++) % QUEUE_OUT] = m;
+			continue;
+		}
+		if (out_is_request(q, m)) {
+			struct tx_counts *c = &t->tx[q->tx[m->hash.usr].flow];
+			c->sent--;
+			c->unsent++;
+		} else {
+			t->rx[q->request[m->hash.usr].flow].reply_unsent++;
+		}
+		rte_pktmbuf_free(m);
+	}
+	q->out_count = kept;
+	q->out_old = kept;
+}
+
+static void book_received(struct queue *q, uint8_t trial)
+{
+	for (uint32_t i = 0; i < q->tx_stream_all; i++) {
+		struct rx_stream *s = &q->reply[i];
+		if (s->trial == trial)
+			rx_book(q, s, &q->reply_mark[i], s->recv - q->reply_mark[i], true);
+	}
+	for (uint32_t i = 0; i < q->rx_stream_count; i++) {
+		struct rx_stream *s = &q->request[i];
+		if (s->trial == trial)
+			rx_book(q, s, &q->request_mark[i], s->recv - q->request_mark[i], false);
+	}
+}
+
+// The queue's row of a trial is the sum of its flows', so that rows add up exactly.
+static void sum_counts(struct queue *q, struct queue_trial *t)
+{
+	struct queue_counts c = {
+		.tx_full = q->total.tx_full - t->counts.tx_full,
+		.busy_tsc = t->counts_end.busy_tsc - t->counts.busy_tsc,
+		.total_tsc = t->counts_end.total_tsc - t->counts.total_tsc,
+		.lcore = q->total.lcore,
+	};
+	for (uint32_t i = 0; i < q->tx_flow_count; i++) {
+		c.requests_sent += t->tx[i].sent;
+		c.replies_received += t->tx[i].returned;
+		c.off_queue += t->tx[i].off_queue;
+	}
+	for (uint32_t i = 0; i < q->rx_flow_count; i++) {
+		struct rx_counts *r = &t->rx[i];
+		r->replied = r->delivered - r->reply_unsent;
+		c.requests_received += r->delivered;
+		c.replies_sent += r->replied;
+	}
+	t->counts = c;
+}
+
+static void trial_close(struct queue *q, uint32_t trial)
+{
+	struct queue_trial *t = &q->trial[trial];
+	purge_out(q, t, (uint8_t)trial);
+	book_received(q, (uint8_t)trial);
+	sum_counts(q, t);
+	t->closed = true;
+	atomic_store_explicit(&q->closed_trials, trial + 1, memory_order_release);
+}
+
+// A stop shortens the trial that runs and empties those to come.
+static void apply_stop(struct queue *q, uint64_t stop)
+{
+	for (uint32_t i = q->current; i < q->trial_count; i++) {
+		struct queue_trial *t = &q->trial[i];
+		if (t->end <= stop)
+			continue;
+		uint64_t drain = t->close - t->end;
+		t->end = t->start < stop ? stop : t->start;
+		t->close = stop + drain;
+		if (i == q->current && q->sending)
+			pace_move_end(&q->pace, t->end);
+	}
+}
+
+static bool all_sent(const struct queue *q, const struct queue_trial *t, uint64_t now)
+{
+	return now >= t->end && (q->pace.heap_count == 0 || now >= t->end + q->grace);
+}
+
+static void step_sending(struct queue *q, uint64_t now)
+{
+	if (q->sending && all_sent(q, &q->trial[q->current], now)) {
+		q->trial[q->current].counts_end = q->total;
+		trial_finish(q);
+	}
+	while (!q->sending && q->current < q->trial_count && now >= q->trial[q->current].start) {
+		struct queue_trial *t = &q->trial[q->current];
+		if (t->end > t->start) {
+			trial_begin(q);
+		} else {
+			t->counts = t->counts_end = q->total; // never ran
+			q->current++;
+		}
+	}
+}
+
+uint64_t trial_step(struct queue *q, uint64_t now)
+{
+	if (!atomic_load_explicit(&q->shared->armed, memory_order_acquire))
+		return UINT64_MAX;
+	uint64_t stop = atomic_load_explicit(&q->shared->stop_tsc, memory_order_acquire);
+	if (unlikely(stop != 0 && !q->stopped)) {
+		apply_stop(q, stop);
+		q->stopped = true;
+	}
+	step_sending(q, now);
+
+	uint32_t closed = atomic_load_explicit(&q->closed_trials, memory_order_relaxed);
+	while (closed < q->current && now >= q->trial[closed].close)
+		trial_close(q, closed++);
+
+	uint64_t next = UINT64_MAX;
+	if (q->sending)
+		next = q->trial[q->current].end;
+	else if (q->current < q->trial_count)
+		next = q->trial[q->current].start;
+	if (closed < q->current && q->trial[closed].close < next)
+		next = q->trial[closed].close;
+	return next;
+}

@@ -1,0 +1,81 @@
+// Requests: streams that are due, built from their templates into one burst.
+#pragma once
+
+#include "clock.h"
+#include "out.h"
+#include "queue.h"
+
+// Writes one request into m. `tsc` is the send instant of the whole burst.
+static inline void tx_build(const struct queue *q, struct tx_stream *s, struct rte_mbuf *m,
+			    uint64_t tsc)
+{
+	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
+	uint32_t tsc_lo = rte_cpu_to_be_32((uint32_t)tsc);
+	uint64_t tsc_hi = rte_cpu_to_be_16((uint16_t)(tsc >> 32));
+	uint64_t tail = s->stream_lo | (uint64_t)rte_cpu_to_be_32(s->seq) << 16 | tsc_hi << 48;
+	memcpy(d, s->head, sizeof(s->head));
+	memcpy(d + 48, &tail, sizeof(tail));
+	memcpy(d + 56, &tsc_lo, sizeof(tsc_lo));
+	if (q->csum_hw) {
+		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
+		m->l2_len = sizeof(struct rte_ether_hdr);
+		m->l3_len = sizeof(struct rte_ipv4_hdr);
+	} else {
+		uint16_t csum = csum_udp((uint64_t)s->sum + (uint32_t)tail + (tail >> 32) + tsc_lo);
+		memcpy(d + offsetof(struct frame, udp.dgram_cksum), &csum, sizeof(csum));
+	}
+	m->data_len = s->frame_len;
+	m->pkt_len = s->frame_len;
+	s->seq++;
+}
+
+// One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
+static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room)
+{
+	struct rte_mbuf *m[QUEUE_BURST_MAX];
+	struct pace_group before = *g;
+	uint32_t n = pace_take(&q->pace, g, now, room);
+	if (unlikely(rte_mempool_get_bulk(q->tx_pool, (void **)m, n) != 0)) {
+		*g = before;
+		q->drop[DROP_NOMBUF] += n;
+		return 0;
+	}
+	struct tx_stream *first = &q->tx[g->first];
+	uint32_t cursor = g->cursor;
+	for (uint32_t i = 0; i < n; i++) {
+		tx_build(q, &first[cursor], m[i], now);
+		m[i]->hash.usr = g->first + cursor;
+		out_push(q, m[i]);
+		if (++cursor == g->count)
+			cursor = 0;
+	}
+	g->cursor = cursor;
+	// the oldest of the burst stands for all of it: an upper bound
+	if (!pace_unpaced(&before)) {
+		struct hist *h = q->trial[q->current].lateness;
+		hist_record_n(h, tsc_scale_ns(now - before.due.tsc, q->ns_mult), n);
+	}
+	return n;
+}
+
+static inline uint32_t tx_due(struct queue *q)
+{
+	uint64_t now = rte_rdtsc();
+	uint32_t sent = 0;
+	while (q->out_count < q->burst) {
+		struct pace_group *g = pace_top(&q->pace, now);
+		if (g == NULL)
+			break;
+		uint32_t n = tx_group(q, g, now, q->burst - q->out_count);
+		if (n == 0)
+			break;
+		sent += n;
+		pace_sift_down(&q->pace);
+	}
+	if (sent > 0) {
+		q->total.requests_sent += sent;
+		if (unlikely(q->first_tx == 0))
+			q->first_tx = now;
+	}
+	return sent;
+}

@@ -1,0 +1,89 @@
+#include "worker.h"
+
+#include "queue.h"
+#include "rx.h"
+#include "trial.h"
+#include "tx.h"
+
+#include <rte_lcore.h>
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define HOUSEKEEPING_NS 20000
+#define IDLE_POLLS 64 // empty polls before an idle policy gives the core away
+#define IDLE_SLEEP_NS 50000
+
+static void take_injected(struct queue *q)
+{
+	void *m;
+	while (out_room(q) > 0 && rte_ring_sc_dequeue(q->inject, &m) == 0) {
+		out_push(q, m);
+		q->injected++;
+	}
+}
+
+static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
+{
+	uint32_t generation =
+		atomic_load_explicit(&q->shared->neigh_generation, memory_order_acquire);
+	if (generation != q->neigh_seen) {
+		q->neigh_seen = generation;
+		queue_take_macs(q);
+	}
+	take_injected(q);
+	uint64_t boundary = trial_step(q, now);
+	uint64_t next = now + every;
+	q->next_event = boundary < next ? boundary : next;
+}
+
+// Nothing to do: leave the core to others, but not past the next packet that is due.
+static void idle(struct queue *q, uint64_t now, double tsc_hz)
+{
+	if (q->idle == IDLE_YIELD) {
+		sched_yield();
+		return;
+	}
+	uint64_t wake = now + (uint64_t)(IDLE_SLEEP_NS * tsc_hz / 1e9);
+	if (q->sending && q->pace.heap_count > 0) {
+		uint64_t key = pace_key(&q->pace.group[q->pace.heap[0]]);
+		wake = key < wake ? key : wake;
+	}
+	if (wake <= now)
+		return;
+	struct timespec t = { .tv_nsec = (long)((double)(wake - now) * 1e9 / tsc_hz) };
+	nanosleep(&t, NULL);
+}
+
+int worker_run(void *arg)
+{
+	struct queue *q = arg;
+	const double tsc_hz = (double)rte_get_tsc_hz(); // for waits only
+	const uint64_t every = (uint64_t)(HOUSEKEEPING_NS * tsc_hz / 1e9);
+	uint64_t last = rte_rdtsc();
+	uint32_t empty = 0;
+	prctl(PR_SET_TIMERSLACK, 1);
+	q->total.lcore = (uint64_t)sched_getcpu();
+
+	while (!atomic_load_explicit(&q->shared->quit, memory_order_relaxed)) {
+		uint64_t now = rte_rdtsc();
+		q->total.total_tsc += now - last;
+		if (empty == 0)
+			q->total.busy_tsc += now - last;
+		last = now;
+
+		if (now >= q->next_event)
+			housekeeping(q, now, every);
+		uint32_t work = rx_poll(q);
+		if (q->sending)
+			work += tx_due(q);
+		if (q->out_count > 0)
+			work += out_flush(q);
+
+		empty = work > 0 ? 0 : empty + 1;
+		if (empty > IDLE_POLLS && q->idle != IDLE_SPIN)
+			idle(q, now, tsc_hz);
+	}
+	return 0;
+}
