@@ -2,47 +2,60 @@
 // this module knows YAML's shape; every error is `file:line:col: what, the value, the right form`.
 #pragma once
 
-#include "hostcfg.h"
+#include "pos.h"
 
 #include "err.h"
+#include "hostcfg.h"
 #include "parse.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define MATRIX_VERSION 1
 #define HOSTS_MAX 4096
+#define SOCKET_NAME_MAX 107    // sun_path without its NUL
+#define PAIR_STREAMS_MAX 16384 // source ports of a pair: as many as 49152..65535
 
 enum transport { TRANSPORT_SSH, TRANSPORT_LOCAL };
 enum pattern { PATTERN_MESH, PATTERN_CELLS, PATTERN_COUNT };
 extern const char *const pattern_name[PATTERN_COUNT];
 
-struct pos {
-	int line, col; // from 1
+// What the text of `device` names.
+enum device_kind {
+	DEVICE_NONE,  // nothing
+	DEVICE_VDEV,  // net_...: a DPDK vdev, as written
+	DEVICE_PCI,   // 0000:3b:00.0 or 3b:00.0, devargs may follow a comma
+	DEVICE_IFACE, // a kernel interface
+	DEVICE_BAD,
 };
 
 struct matrix_host {
 	char name[NAME_MAX_BYTES];
-	char ssh[256];     // [user@]address[:port]; "" with transport local
+	char ssh[256];		       // [user@]address[:port]; "" with transport local
 	char device[DEVICE_MAX_BYTES]; // PCI address, kernel interface, or net_xxx[,devargs] vdev
 	char driver[NAME_MAX_BYTES];   // profile; "" = from the device
-	char role[16];     // "server" | "client" | "": for cabled vdevs (memif, vhost/virtio)
+	char role[16]; // "server" | "client" | "": for cabled vdevs (memif, vhost/virtio)
 	uint32_t addr;
 	unsigned prefix_len;
-	uint32_t gateway;  // 0 = none
+	uint32_t gateway; // 0 = none
 	unsigned queues;
 	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;
-	unsigned mtu;      // 0 = profile's / 1500
+	unsigned mtu; // 0 = profile's / 1500
 	enum huge_policy hugepages;
 	enum idle_policy idle;
 	bool idle_set;
-	struct pos pos;
+	struct pos pos; // of the name
+	struct {	// of the values, in the host or in defaults; line 0 = not written
+		struct pos ssh, device, driver, role, addr, gateway, queues, lcores, mtu, idle;
+	} at;
 };
 
-struct matrix_cell { // explicit flow; a cell that is blank or 0 is not listed
-	uint32_t src, dst; // host indexes
+struct matrix_cell { // a flow of its own; with PATTERN_CELLS one that is blank or 0 is not listed
+	uint32_t src, dst; // host indexes, never the same
 	struct rate rate;
+	double line_pct; // > 0: % of the line rate, instead of rate
 	struct pos pos;
 };
 
@@ -52,15 +65,15 @@ struct matrix {
 	char sha256[65]; // of the file's bytes, hex
 	enum transport transport;
 	struct {
-		char user[64];         // "" = ssh_config / current user
-		uint16_t port;         // 0 = ssh_config / 22
-		char identity[4096];   // "" = agent and default keys
-		char config[4096];     // ssh_config file, "" = default
+		char user[64];	     // "" = ssh_config / current user
+		uint16_t port;	     // 0 = ssh_config / 22
+		char identity[4096]; // "" = agent and default keys
+		char config[4096];   // ssh_config file, "" = default
 		char known_hosts[4096];
-		bool sudo;             // run the agent by `sudo -n`
-		uint64_t connect_ns;   // time-out
+		bool sudo;	     // run the agent by `sudo -n`
+		uint64_t connect_ns; // time-out
 	} ssh;
-	char remote_dir[256];  // default /var/tmp/pmx
+	char remote_dir[256];	  // default /var/tmp/pmx
 	struct matrix_host *host; // owned
 	size_t host_count;
 	struct {
@@ -68,12 +81,19 @@ struct matrix {
 		uint16_t port;
 		uint32_t streams;
 		enum pattern pattern;
-		struct rate rate;       // of each pair, for patterns
-		struct matrix_cell *cell; // owned; PATTERN_CELLS
+		struct rate rate; // of each pair, for patterns
+		double line_pct;  // > 0: % of the line rate, instead of rate
+		// owned, by (src, dst): all there is with PATTERN_CELLS, else what replaces the
+		// pattern's rate for that pair (0 = no flow)
+		struct matrix_cell *cell;
 		size_t cell_count;
+		struct {
+			struct pos request, reply, streams, rate, cells;
+		} at;
 	} traffic;
 	struct {
-		uint64_t warmup_ns, duration_ns, drain_ns, interval_ns, lease_ns, resolve_ns, max_ns;
+		uint64_t warmup_ns, duration_ns, drain_ns, interval_ns, lease_ns, resolve_ns,
+			max_ns;
 	} timing;
 	struct {
 		double loss_pct;     // -1 = none set; over it `run`/`summarize` exit 1
@@ -82,6 +102,12 @@ struct matrix {
 	} limits;
 };
 
+// 0 or -errno; on failure there is nothing to free. matrix_load takes "-" for stdin.
 int matrix_load(const char *path, struct matrix *m, struct err *e);
 int matrix_parse(const char *file, const char *text, size_t len, struct matrix *m, struct err *e);
 void matrix_free(struct matrix *m);
+// Whether a directory may be remote_dir, which clean removes whole.
+#define REMOTE_DIR_FORM \
+	"an absolute path at least two deep of letters, digits and '_-+.', as /var/tmp/pmx"
+bool remote_dir_ok(const char *dir);
+enum device_kind device_kind(const char *device);

@@ -9,9 +9,9 @@
 #include "err.h"
 
 struct plan_flow {
-	uint32_t src, dst;    // host indexes of the matrix
+	uint32_t src, dst; // host indexes of the matrix
 	uint32_t req_bytes, rep_bytes;
-	double rate_pps;      // RATE_UNPACED = max
+	double rate_pps; // RATE_UNPACED = max
 	uint32_t streams;
 	uint16_t sport_first;
 	uint32_t tx_slot, rx_slot;   // index in the source's tx[] and the destination's rx[]
@@ -21,19 +21,19 @@ struct plan_flow {
 struct plan_input {
 	const struct matrix *matrix;
 	const struct profile *profile; // [host_count], by host
-	const bool *excluded;          // [host_count] or NULL: hosts left out (dead); their flows go too
+	const bool *excluded; // [host_count] or NULL: hosts left out (dead); their flows go too
 	uint16_t cookie;
 	char run_id[NAME_MAX_BYTES];
-	unsigned local_cpus;           // CPUs of this machine, for transport local
+	unsigned local_cpus;		 // CPUs of this machine, for transport local
 	uint64_t warmup_ns, duration_ns; // as decided by options or matrix
 	uint64_t lease_ns;
 };
 
 struct plan {
 	const struct matrix *matrix; // borrowed
-	struct plan_flow *flow;      // owned, by (src, dst)
+	struct plan_flow *flow;	     // owned, by (src, dst)
 	size_t flow_count;
-	struct hostcfg *host;        // owned, [host_count]; an excluded host's has host[0] == '\0'
+	struct hostcfg *host; // owned, [host_count]; an excluded host's has host[0] == '\0'
 	size_t host_count;
 };
 

@@ -1,0 +1,40 @@
+// Between the files of matrix: a matrix on its way from YAML.
+#pragma once
+
+#include "matrix.h"
+#include "yaml_map.h"
+
+#include "err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct host_index { // hosts by name
+	const struct matrix *m;
+	uint32_t *order; // owned, sorted by name
+};
+
+struct draft {
+	struct matrix m;
+	struct pos root, hosts_at, traffic_at, remote_dir_at;
+	bool version_seen;
+	const struct yaml_item *defaults, *hosts, *cells;
+	struct host_index index;
+};
+
+#define HOST_NAME_FORM "letters, digits, '.', '_' and '-'"
+
+// Letters, digits and what is in `also`; not empty, and not beginning with '-' or '.'.
+bool name_ok(const char *s, const char *also);
+
+// Defaults and hosts, with all that can be said of hosts alone. Fills the index.
+int draft_hosts(const struct yaml_doc *d, struct draft *draft, struct err *e);
+int draft_cells(const struct yaml_doc *d, struct draft *draft, struct err *e);
+// "100k", "max", "50%".
+int rate_read(const struct yaml_doc *d, const struct yaml_item *value, struct rate *rate,
+	      double *line_pct, struct err *e);
+// "server", "client".
+int role_read(const struct yaml_doc *d, const struct yaml_item *value, char *role, size_t size,
+	      struct err *e);
+// UINT32_MAX when there is no such host.
+uint32_t host_index_find(const struct host_index *x, const char *name);

@@ -1,0 +1,359 @@
+#include "plan.h"
+
+#include "device.h"
+#include "pattern.h"
+
+#include "units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MTU_DEFAULT 1500
+#define SPORT_DYNAMIC 49152 // first of the dynamic ports (RFC 6335)
+
+static bool is_out(const struct plan_input *in, size_t host)
+{
+	return in->excluded != NULL && in->excluded[host];
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static int port_fill(const struct plan_input *in, size_t host, struct hostcfg *c, struct err *e)
+{
+	const struct matrix *m = in->matrix;
+	const struct matrix_host *h = &m->host[host];
+	const struct profile *p = &in->profile[host];
+	const char *role;
+
+	if (h->queues > p->queues_max)
+		return pos_fail(m->file, h->at.queues, e, "queues %u: driver '%s' has at most %u",
+				h->queues, p->name, p->queues_max);
+	if (h->mtu > p->mtu_max)
+		return pos_fail(m->file, h->at.mtu, e, "mtu %u: driver '%s' takes at most %u",
+				h->mtu, p->name, p->mtu_max);
+	c->port.queues = (uint16_t)h->queues;
+	c->port.rxd = p->rxd;
+	c->port.txd = p->txd;
+	c->port.burst = p->burst;
+	c->port.mtu = (uint16_t)(h->mtu != 0 ? h->mtu : smaller(MTU_DEFAULT, p->mtu_max));
+	c->port.csum = p->csum;
+	c->port.rss = p->rss;
+	c->port.single_file_segments = p->single_file_segments;
+	memcpy(c->port.rss_key, p->rss_key, sizeof(c->port.rss_key));
+	memcpy(c->port.profile, p->name, sizeof(c->port.profile));
+	int ret = device_role(m, in->profile, host, &role, e);
+	return ret < 0 ? ret : device_resolve(m, p, host, role, c, e);
+}
+
+static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c, struct err *e)
+{
+	const struct matrix *m = in->matrix;
+	const struct matrix_host *h = &m->host[host];
+
+	*c = (struct hostcfg){
+		.cookie = in->cookie,
+		.host_index = (uint32_t)host,
+		.host_count = (uint32_t)m->host_count,
+		.hugepages = h->hugepages,
+		.idle = h->idle,
+		.lcore_count = h->lcore_count,
+		.addr = h->addr,
+		.prefix_len = (uint8_t)h->prefix_len,
+		.gateway = h->gateway,
+		.udp_port = m->traffic.port,
+		.warmup_ns = in->warmup_ns,
+		.duration_ns = in->duration_ns,
+		.drain_ns = m->timing.drain_ns,
+		.interval_ns = m->timing.interval_ns,
+		.lease_ns = in->lease_ns,
+		.resolve_ns = m->timing.resolve_ns,
+	};
+	memcpy(c->host, h->name, sizeof(c->host));
+	memcpy(c->run_id, in->run_id, sizeof(c->run_id));
+	memcpy(c->lcores, h->lcores, sizeof(c->lcores));
+	return port_fill(in, host, c, e);
+}
+
+// Agents that share this machine get its CPUs in turn, the least taken first; where there are too
+// few of them for one queue each and pmx itself, they hand the CPU on when idle.
+static int local_share(const struct plan_input *in, struct plan *p, struct err *e)
+{
+	unsigned cpus = in->local_cpus > 0 ? in->local_cpus : 1, queues = 0;
+	unsigned *taken = calloc(cpus, sizeof(*taken));
+
+	if (taken == NULL)
+		return err_set(e, ENOMEM, "%s: out of memory", in->matrix->file);
+	for (size_t i = 0; i < p->host_count; i++) {
+		const struct hostcfg *c = &p->host[i];
+
+		queues += c->port.queues; // 0 of an excluded one
+		for (size_t q = 0; q < c->lcore_count; q++)
+			if (c->lcores[q] < cpus)
+				taken[c->lcores[q]]++;
+	}
+	for (size_t i = 0; i < p->host_count; i++) {
+		struct hostcfg *c = &p->host[i];
+
+		while (c->lcore_count < c->port.queues) {
+			unsigned best = 0;
+
+			for (unsigned cpu = 1; cpu < cpus; cpu++)
+				if (taken[cpu] < taken[best])
+					best = cpu;
+			taken[best]++;
+			c->lcores[c->lcore_count++] = (uint16_t)best;
+		}
+	}
+	bool crowded = queues + 1 > cpus;
+	for (unsigned cpu = 0; cpu < cpus; cpu++)
+		crowded = crowded || taken[cpu] > 1;
+	for (size_t i = 0; i < p->host_count; i++)
+		if (crowded && !in->matrix->host[i].idle_set)
+			p->host[i].idle = IDLE_YIELD;
+	free(taken);
+	return 0;
+}
+
+static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < p->host_count; i++) {
+		if (is_out(in, i))
+			continue;
+		int ret = host_fill(in, i, &p->host[i], e);
+		if (ret < 0)
+			return ret;
+		left++;
+	}
+	if (left < 2)
+		return err_set(e, EINVAL,
+			       "%s: %zu of %zu hosts left: expected two or more to measure",
+			       in->matrix->file, left, p->host_count);
+	return in->matrix->transport == TRANSPORT_LOCAL ? local_share(in, p, e) : 0;
+}
+
+static int size_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
+		      const struct hostcfg *c, struct err *e)
+{
+	if (bytes + IP4_UDP_HEADER_BYTES <= c->port.mtu)
+		return 0;
+	return pos_fail(
+		m->file, pos, e,
+		"%s %u: larger than host '%s' can send: expected at most %u by its MTU of %u", what,
+		bytes, c->host, c->port.mtu - IP4_UDP_HEADER_BYTES, c->port.mtu);
+}
+
+static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struct err *e)
+{
+	const struct matrix_host *s = &m->host[src], *d = &m->host[dst];
+	uint32_t mask = UINT32_MAX << (32 - s->prefix_len);
+	char from[16], to[16];
+
+	if (((s->addr ^ d->addr) & mask) == 0 || s->gateway != 0)
+		return 0;
+	return pos_fail(
+		m->file, s->at.addr, e,
+		"addr '%s/%u': host '%s' at %s is in another subnet: expected the same one, or "
+		"a 'gateway:' for host '%s'",
+		ip4_str(s->addr, from, sizeof(from)), s->prefix_len, d->name,
+		ip4_str(d->addr, to, sizeof(to)), s->name);
+}
+
+static int rate_decide(const struct plan_input *in, const struct pair *pair, double *pps,
+		       struct err *e)
+{
+	const struct profile *s = &in->profile[pair->src], *d = &in->profile[pair->dst];
+
+	*pps = pair->rate.max ? RATE_UNPACED : pair->rate.pps;
+	if (pair->line_pct == 0)
+		return 0;
+	if (s->speed_gbps < 0 || d->speed_gbps < 0) {
+		uint32_t unknown = s->speed_gbps < 0 ? pair->src : pair->dst;
+
+		return pos_fail(
+			in->matrix->file, pair->pos, e,
+			"rate '%g%%': the link speed of host '%s' is not known (driver '%s'): "
+			"expected packets/s, as 100k",
+			pair->line_pct, in->matrix->host[unknown].name, in->profile[unknown].name);
+	}
+	double gbps = s->speed_gbps < d->speed_gbps ? s->speed_gbps : d->speed_gbps;
+	*pps = line_rate_pps(gbps * 1e9, in->matrix->traffic.req_bytes) * pair->line_pct / 100;
+	return 0;
+}
+
+// The source's ports of a pair: dynamic ones, and never the port that answers. Pairs differ in an
+// address, so every 4-tuple is its own with the same ports in each.
+static uint16_t sport_decide(uint16_t udp_port, uint32_t streams)
+{
+	return (uint16_t)(udp_port < SPORT_DYNAMIC ? SPORT_DYNAMIC : SPORT_DYNAMIC - streams);
+}
+
+struct cursor { // what the next flow of a host takes, each way
+	uint32_t tx_slot, tx_stream, rx_slot, rx_stream;
+};
+
+static int cursor_check(const struct matrix *m, const struct matrix_host *h, uint32_t flows,
+			uint32_t streams, struct err *e)
+{
+	struct pos pos = m->traffic.at.streams.line != 0 ? m->traffic.at.streams : h->pos;
+
+	if (flows > FLOWS_MAX)
+		return pos_fail(m->file, h->pos, e, "host '%s': more than %d flows each way",
+				h->name, FLOWS_MAX);
+	if (streams > STREAMS_MAX)
+		return pos_fail(
+			m->file, pos, e,
+			"streams %u: host '%s' comes to more than %u of them over its flows: "
+			"expected fewer",
+			m->traffic.streams, h->name, STREAMS_MAX);
+	return 0;
+}
+
+static int flow_decide(const struct plan_input *in, const struct plan *p, const struct pair *pair,
+		       struct cursor *cursor, struct plan_flow *f, struct err *e)
+{
+	const struct matrix *m = in->matrix;
+	struct cursor *s = &cursor[pair->src], *d = &cursor[pair->dst];
+	double pps = 0;
+	int ret = reach_check(m, pair->src, pair->dst, e);
+
+	if (ret == 0) // replies go by the responder's own routes
+		ret = reach_check(m, pair->dst, pair->src, e);
+	for (int i = 0; ret == 0 && i < 2; i++) {
+		const struct hostcfg *c = &p->host[i == 0 ? pair->src : pair->dst];
+
+		ret = size_check(m, "request", m->traffic.req_bytes, m->traffic.at.request, c, e);
+		if (ret == 0)
+			ret = size_check(m, "reply", m->traffic.rep_bytes, m->traffic.at.reply, c,
+					 e);
+	}
+	if (ret == 0)
+		ret = rate_decide(in, pair, &pps, e);
+	if (ret < 0)
+		return ret;
+	*f = (struct plan_flow){
+		.src = pair->src,
+		.dst = pair->dst,
+		.req_bytes = m->traffic.req_bytes,
+		.rep_bytes = m->traffic.rep_bytes,
+		.rate_pps = pps,
+		.streams = m->traffic.streams,
+		.sport_first = sport_decide(m->traffic.port, m->traffic.streams),
+		.tx_slot = s->tx_slot++,
+		.rx_slot = d->rx_slot++,
+		.tx_first = s->tx_stream,
+		.rx_first = d->rx_stream,
+	};
+	s->tx_stream += f->streams;
+	d->rx_stream += f->streams;
+	ret = cursor_check(m, &m->host[f->src], s->tx_slot, s->tx_stream, e);
+	return ret < 0 ? ret : cursor_check(m, &m->host[f->dst], d->rx_slot, d->rx_stream, e);
+}
+
+static int flows_decide(const struct plan_input *in, struct plan *p, struct cursor *cursor,
+			struct err *e)
+{
+	struct pair *pair;
+	size_t count;
+	int ret = pattern_build(in->matrix, in->excluded, &pair, &count, e);
+
+	if (ret < 0)
+		return ret;
+	p->flow = calloc(count, sizeof(*p->flow));
+	if (p->flow == NULL)
+		ret = err_set(e, ENOMEM, "%s: out of memory for %zu flows", in->matrix->file,
+			      count);
+	for (size_t i = 0; ret == 0 && i < count; i++)
+		ret = flow_decide(in, p, &pair[i], cursor, &p->flow[i], e);
+	p->flow_count = count;
+	free(pair);
+	return ret;
+}
+
+static void flow_share(const struct matrix *m, struct plan *p, const struct plan_flow *f)
+{
+	struct flow_tx *tx = &p->host[f->src].tx[f->tx_slot];
+	struct flow_rx *rx = &p->host[f->dst].rx[f->rx_slot];
+
+	*tx = (struct flow_tx){
+		.peer_addr = m->host[f->dst].addr,
+		.req_bytes = f->req_bytes,
+		.rep_bytes = f->rep_bytes,
+		.rate_pps = f->rate_pps,
+		.streams = f->streams,
+		.sport_first = f->sport_first,
+		.tx_first = f->tx_first,
+		.peer_rx_first = f->rx_first,
+	};
+	*rx = (struct flow_rx){
+		.peer_addr = m->host[f->src].addr,
+		.req_bytes = f->req_bytes,
+		.rep_bytes = f->rep_bytes,
+		.streams = f->streams,
+		.sport_first = f->sport_first,
+		.rx_first = f->rx_first,
+		.peer_tx_first = f->tx_first,
+	};
+	memcpy(tx->peer, m->host[f->dst].name, sizeof(tx->peer));
+	memcpy(rx->peer, m->host[f->src].name, sizeof(rx->peer));
+}
+
+// Every flow into the configs of both its ends.
+static int flows_share(struct plan *p, const struct cursor *cursor, struct err *e)
+{
+	for (size_t i = 0; i < p->host_count; i++) {
+		struct hostcfg *c = &p->host[i];
+
+		c->tx_count = cursor[i].tx_slot;
+		c->rx_count = cursor[i].rx_slot;
+		if (c->tx_count > 0)
+			c->tx = calloc(c->tx_count, sizeof(*c->tx));
+		if (c->rx_count > 0)
+			c->rx = calloc(c->rx_count, sizeof(*c->rx));
+		if ((c->tx_count > 0 && c->tx == NULL) || (c->rx_count > 0 && c->rx == NULL))
+			return err_set(e, ENOMEM, "%s: out of memory for the flows of host '%s'",
+				       p->matrix->file, c->host);
+	}
+	for (size_t i = 0; i < p->flow_count; i++)
+		flow_share(p->matrix, p, &p->flow[i]);
+	return 0;
+}
+
+int plan_build(const struct plan_input *in, struct plan *p, struct err *e)
+{
+	size_t n = in->matrix->host_count;
+	struct cursor *cursor = calloc(n, sizeof(*cursor));
+	int ret = 0;
+
+	*p = (struct plan){
+		.matrix = in->matrix,
+		.host = calloc(n, sizeof(*p->host)),
+		.host_count = n,
+	};
+	if (cursor == NULL || p->host == NULL)
+		ret = err_set(e, ENOMEM, "%s: out of memory", in->matrix->file);
+	if (ret == 0)
+		ret = hosts_fill(in, p, e);
+	if (ret == 0)
+		ret = flows_decide(in, p, cursor, e);
+	if (ret == 0)
+		ret = flows_share(p, cursor, e);
+	free(cursor);
+	if (ret < 0)
+		plan_free(p);
+	return ret;
+}
+
+void plan_free(struct plan *p)
+{
+	for (size_t i = 0; p->host != NULL && i < p->host_count; i++)
+		hostcfg_free(&p->host[i]);
+	free(p->host);
+	free(p->flow);
+	*p = (struct plan){ 0 };
+}
