@@ -61,13 +61,6 @@ void agent_renew(struct agent *a, uint64_t now_ns)
 	a->lease_ns = a->cfg.lease_ns > 0 ? now_ns + a->cfg.lease_ns : 0;
 }
 
-static void fail(struct agent *a, const struct err *e)
-{
-	a->state = AGENT_FAILED;
-	snprintf(a->error, sizeof(a->error), "%s", e->msg);
-	fprintf(stderr, "pmx-agent: %s\n", e->msg);
-}
-
 static void launch(struct agent *a)
 {
 	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
@@ -85,7 +78,7 @@ static void tick_link(struct agent *a, uint64_t now_ns)
 			return;
 		a->restart_ns = now_ns + RESTART_EVERY_NS;
 		if (port_restart(&a->port, &e) != 0)
-			fail(a, &e);
+			snprintf(a->error, sizeof(a->error), "%s", e.msg);
 		return;
 	}
 	if (!a->launched)

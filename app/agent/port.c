@@ -97,7 +97,7 @@ int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *q
 				       p->driver, q, p->txd, rte_strerror(-r));
 	}
 	int r = rte_eth_dev_start(p->id);
-	if (r != 0)
+	if (r != 0 && !cfg->port.restart_until_link)
 		return err_set(e, -r, "%s does not start: %s", p->driver, rte_strerror(-r));
 	rte_eth_stats_get(p->id, &p->base);
 	return 0;

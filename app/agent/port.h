@@ -22,7 +22,8 @@ struct port {
 
 // Finds the config's device among EAL's ports, configures it and learns what queues must know.
 int port_open(struct port *p, const struct hostcfg *cfg, struct err *e);
-// Sets up the queues with their pools and starts the port.
+// Sets up the queues with their pools and starts the port; one that is restarted until it has a
+// link may fail to start for now.
 int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *queue,
 	       struct err *e);
 bool port_link_up(const struct port *p);
