@@ -10,11 +10,14 @@
 
 #define PMX_SUMMARY_VERSION 1 // of the JSON
 
+#define DEFAULT_TOP 10
+
 struct report_opts {
 	const char *json;   // file, "-" = stdout (then nothing else goes there), NULL = none
 	const char *report; // directory of flows.csv, hosts.csv, queues.csv; NULL = none
 	const char *grid;   // directory of the N x N CSVs; NULL = none
-	bool verbose;	    // every queue and every flow in the text
+	size_t top;	    // rows of the tables of the worst; 0 = DEFAULT_TOP
+	bool verbose;	    // every host, queue and flow in the text
 	bool colour;	    // only ever true on a TTY: see report_colour
 };
 
@@ -26,9 +29,10 @@ int report_emit(const struct summary *s, const struct report_opts *o, struct err
 // Whether text on this stream may be coloured: a TTY, TERM not dumb, NO_COLOR not set.
 bool report_colour(FILE *f);
 
-// Each writes to an open stream; whether that failed is for the caller to see (ferror).
-void render_text(FILE *f, const struct summary *s, const struct report_opts *o);
-void render_json(FILE *f, const struct summary *s);
+// Each writes to an open stream; 0 or -ENOMEM. Whether writing failed is for the caller to see
+// (ferror).
+int render_text(FILE *f, const struct summary *s, const struct report_opts *o, struct err *e);
+int render_json(FILE *f, const struct summary *s, struct err *e);
 
 struct table;
 void render_table_text(FILE *f, const struct table *t, bool colour);
