@@ -82,17 +82,32 @@ static const char *run_of_most(const struct summary_input *in)
 	return run;
 }
 
-// Length of the measured trials; NAN when one has no known end; 0 when none began.
+static bool has_begun(const struct trial *t, uint64_t now_ns)
+{
+	return t->kind == TRIAL_MEASURE && t->start_ns != 0 &&
+	       (now_ns == 0 || t->start_ns <= now_ns);
+}
+
+// When a trial ended, or so far; 0 = unknown. A live result may name the end that is planned.
+static uint64_t end_of(const struct trial *t, bool done, uint64_t now_ns)
+{
+	if (done || t->close_ns != 0)
+		return t->end_ns;
+	return t->end_ns != 0 && t->end_ns < now_ns ? t->end_ns : now_ns;
+}
+
+// Length of the measured trials; NAN when one has no known end.
 static double window_of(const struct result *r, uint64_t now_ns)
 {
+	bool done = strcmp(r->state, "done") == 0;
 	double window_s = 0;
 
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct trial *trial = &r->trial[t];
-		uint64_t end_ns = trial->end_ns != 0 ? trial->end_ns : now_ns;
 
-		if (trial->kind != TRIAL_MEASURE || trial->start_ns == 0)
+		if (!has_begun(trial, now_ns))
 			continue;
+		uint64_t end_ns = end_of(trial, done, now_ns);
 		if (end_ns == 0)
 			return NAN;
 		if (end_ns > trial->start_ns)
@@ -101,10 +116,10 @@ static double window_of(const struct result *r, uint64_t now_ns)
 	return window_s;
 }
 
-static bool measuring_began(const struct result *r)
+static bool measuring_began(const struct result *r, uint64_t now_ns)
 {
 	for (size_t t = 0; t < r->trial_count; t++)
-		if (r->trial[t].kind == TRIAL_MEASURE && r->trial[t].start_ns != 0)
+		if (has_begun(&r->trial[t], now_ns))
 			return true;
 	return false;
 }
@@ -160,7 +175,7 @@ static int take_result(struct sum_host *h, const struct result *r, uint64_t now_
 	snprintf(h->state, sizeof(h->state), "%s", r->state);
 	snprintf(h->ended_by, sizeof(h->ended_by), "%s", r->ended_by);
 	h->tsc_hz = r->tsc_hz;
-	if (!measuring_began(r)) {
+	if (!measuring_began(r, now_ns)) {
 		snprintf(h->failure, sizeof(h->failure),
 			 "nothing measured: %s%s before the window began",
 			 r->ended_by[0] != '\0' ? "ended by " : "it is ",

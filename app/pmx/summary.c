@@ -2,6 +2,7 @@
 
 #include "names.h"
 #include "pairs.h"
+#include "pattern.h"
 #include "sum_host.h"
 #include "units.h"
 
@@ -16,6 +17,8 @@ struct build {
 	const struct summary_input *in;
 	struct summary *s;
 	struct names names;
+	struct pair *asked; // the flows that the matrix asks for
+	size_t asked_count;
 	struct pairs pairs;
 	struct hist *flow_rtt, *host_rtt, *total_rtt, *lateness; // scratch and merged
 };
@@ -163,20 +166,6 @@ static bool flow_closes(const struct sum_flow *f)
 	return f->lost_forward >= 0 && f->lost_back >= 0 && f->delivered == f->replied + unsent;
 }
 
-// The flows that the matrix asks for.
-static void pairs_of_matrix(struct pairs *p, const struct matrix *m)
-{
-	if (m->traffic.pattern == PATTERN_CELLS) {
-		for (size_t i = 0; i < m->traffic.cell_count; i++)
-			pairs_add(p, m->traffic.cell[i].src, m->traffic.cell[i].dst);
-		return;
-	}
-	for (uint32_t src = 0; src < m->host_count; src++)
-		for (uint32_t dst = 0; dst < m->host_count; dst++)
-			if (src != dst)
-				pairs_add(p, src, dst);
-}
-
 static int peer_find(const struct build *b, const struct result *r, const char *peer,
 		     uint32_t *host, struct err *e)
 {
@@ -200,7 +189,11 @@ static int pairs_collect(struct build *b, struct err *e)
 	ret = pairs_init(&b->pairs, s->host_count, e);
 	if (ret < 0)
 		return ret;
-	pairs_of_matrix(&b->pairs, s->matrix);
+	ret = pattern_build(s->matrix, NULL, &b->asked, &b->asked_count, e);
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < b->asked_count; i++)
+		pairs_add(&b->pairs, b->asked[i].src, b->asked[i].dst);
 	for (uint32_t h = 0; h < s->host_count; h++) {
 		const struct result *r = b->in->result[h];
 
@@ -243,6 +236,12 @@ static int flows_alloc(struct build *b, struct err *e)
 			s->flow[at].req_bytes = s->matrix->traffic.req_bytes;
 			s->flow[at].rep_bytes = s->matrix->traffic.rep_bytes;
 		}
+	}
+	// what a flow should have been; a result, where there is one, knows better
+	for (size_t i = 0; i < b->asked_count; i++) {
+		const struct pair *p = &b->asked[i];
+		if (!p->rate.max && !(p->line_pct > 0))
+			s->flow[pairs_index(&b->pairs, p->src, p->dst)].target_pps = p->rate.pps;
 	}
 	return 0;
 }
@@ -299,7 +298,8 @@ static void sum_counts(struct sum_flow *sum, const struct sum_flow *f)
 	count_add(&sum->late_forward, f->late_forward);
 	count_add(&sum->late_back, f->late_back);
 	count_add(&sum->off_queue, f->off_queue);
-	rate_add(&sum->target_pps, f->target_pps);
+	if (f->target != COUNTER_UNKNOWN)
+		rate_add(&sum->target_pps, f->target_pps);
 	rate_add(&sum->sent_pps, f->sent_pps);
 	rate_add(&sum->delivered_pps, f->delivered_pps);
 	rate_add(&sum->replied_pps, f->replied_pps);
@@ -380,6 +380,7 @@ static void build_free(struct build *b)
 	free(b->lateness);
 	names_free(&b->names);
 	pairs_free(&b->pairs);
+	free(b->asked);
 }
 
 int summary_build(const struct summary_input *in, struct summary *s, struct err *e)

@@ -1,6 +1,6 @@
 #include "summary.h"
 
-#include "table.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -75,47 +75,43 @@ size_t summary_limits(const struct summary *s, struct limit_check out[LIMITS_MAX
 	return n;
 }
 
-struct words {
+// The line of the verdict, made of parts.
+struct line {
 	char *text;
-	size_t size, len;
+	size_t size;
 };
 
-static void say(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void part(const struct line *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(struct words *w, const char *fmt, ...)
+static void part(const struct line *l, const char *fmt, ...)
 {
 	va_list ap;
-	int n;
 
-	if (w->len + 1 >= w->size)
-		return;
+	if (l->text[0] != '\0')
+		text_append(l->text, l->size, "; ");
 	va_start(ap, fmt);
-	n = vsnprintf(w->text + w->len, w->size - w->len, fmt, ap);
+	text_vappend(l->text, l->size, fmt, ap);
 	va_end(ap);
-	if (n > 0)
-		w->len += (size_t)n < w->size - w->len ? (size_t)n : w->size - w->len - 1;
 }
 
-static void say_limit(struct words *w, const struct limit_check *l)
+static void say_limit(const struct line *line, const struct limit_check *l)
 {
 	const struct limit_word *word = word_of(l->key);
 
 	if (isnan(l->value))
-		say(w, "%s%s is unknown (limit %.9g %s)", w->len > 0 ? "; " : "", word->name,
-		    l->limit, word->unit);
+		part(line, "%s is unknown (limit %.9g %s)", word->name, l->limit, word->unit);
 	else
-		say(w, "%s%s %.9g %s is %s the limit of %.9g %s", w->len > 0 ? "; " : "",
-		    word->name, l->value, word->unit, word->at_least ? "under" : "over", l->limit,
-		    word->unit);
+		part(line, "%s %.9g %s is %s the limit of %.9g %s", word->name, l->value,
+		     word->unit, word->at_least ? "under" : "over", l->limit, word->unit);
 }
 
-static void say_invalid(struct words *w, const struct summary *s)
+static void say_invalid(const struct line *line, const struct summary *s)
 {
 	const struct sum_flow *f = &s->flow[s->first_invalid];
 
-	say(w, "%sinvalid trial: more arrived than was sent on %zu flow%s, first %s to %s",
-	    w->len > 0 ? "; " : "", s->invalid_flows, s->invalid_flows == 1 ? "" : "s",
-	    s->matrix->host[f->src].name, s->matrix->host[f->dst].name);
+	part(line, "invalid trial: more arrived than was sent on %zu flow%s, first %s to %s",
+	     s->invalid_flows, s->invalid_flows == 1 ? "" : "s", s->matrix->host[f->src].name,
+	     s->matrix->host[f->dst].name);
 }
 
 // A limit on what was achieved is the user's own word on it; without one the usual share holds.
@@ -128,47 +124,46 @@ static bool generator_limited(const struct summary *s, const struct limit_check 
 }
 
 // Everything that speaks against the run; true if anything does.
-static bool say_faults(struct words *w, const struct summary *s, const struct limit_check *l,
-		       size_t n)
+static bool say_faults(const struct line *line, const struct summary *s,
+		       const struct limit_check *l, size_t n)
 {
-	size_t before = w->len;
+	size_t before = strlen(line->text);
 
 	if (s->invalid_flows > 0)
-		say_invalid(w, s);
+		say_invalid(line, s);
 	for (size_t i = 0; i < n; i++)
 		if (l[i].pass == LIMIT_MISSED)
-			say_limit(w, &l[i]);
+			say_limit(line, &l[i]);
 	if (!s->running && generator_limited(s, l, n))
-		say(w, "%sthe tool offered %.2f %% of the target: no limit is held by that",
-		    w->len > 0 ? "; " : "", s->achieved_pct);
-	return w->len > before;
+		part(line, "the tool offered %.2f %% of the target: no limit is held by that",
+		     s->achieved_pct);
+	return strlen(line->text) > before;
 }
 
 enum pmx_exit summary_verdict(const struct summary *s, char *text, size_t size)
 {
-	struct words w = { .text = text, .size = size };
+	struct line line = { .text = text, .size = size };
 	struct limit_check limit[LIMITS_MAX];
 	size_t n = summary_limits(s, limit);
 
-	if (size > 0)
-		text[0] = '\0';
+	text[0] = '\0';
 	if (s->measured_hosts == 0) {
-		say(&w, "nothing measured: none of %zu hosts gave a result", s->host_count);
+		part(&line, "nothing measured: none of %zu hosts gave a result", s->host_count);
 		return EXIT_HOST;
 	}
 	if (s->partial) {
-		say(&w, "partial: %zu of %zu hosts and %zu of %zu flows measured at both ends",
-		    s->measured_hosts, s->host_count, s->complete_flows, s->flow_count);
-		say_faults(&w, s, limit, n);
+		part(&line, "partial: %zu of %zu hosts and %zu of %zu flows measured at both ends",
+		     s->measured_hosts, s->host_count, s->complete_flows, s->flow_count);
+		say_faults(&line, s, limit, n);
 		return EXIT_PARTIAL;
 	}
-	if (say_faults(&w, s, limit, n))
+	if (say_faults(&line, s, limit, n))
 		return EXIT_LIMIT;
 	if (s->running)
-		say(&w, "running: live figures, what is in flight counts as not yet returned");
+		part(&line, "running: live figures, what is in flight counts as not yet returned");
 	else if (n > 0)
-		say(&w, "good: every limit of the matrix is held");
+		part(&line, "good: every limit of the matrix is held");
 	else
-		say(&w, "complete: the matrix sets no limits");
+		part(&line, "complete: the matrix sets no limits");
 	return EXIT_GOOD;
 }
