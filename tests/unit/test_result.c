@@ -290,6 +290,36 @@ static void random_histograms(void **state)
 	result_free(&r);
 }
 
+static unsigned allocations_left;
+
+static void *scarce_malloc(size_t size)
+{
+	if (allocations_left == 0)
+		return NULL;
+	allocations_left--;
+	return malloc(size);
+}
+
+// Whichever allocation fails, the writer gives NULL and leaks nothing (the sanitizers look on).
+static void out_of_memory(void **state)
+{
+	struct result r;
+	unsigned n = 0;
+	json_t *v = NULL;
+
+	(void)state;
+	sample_result(&r);
+	json_set_alloc_funcs(scarce_malloc, free);
+	for (; v == NULL; n++) {
+		allocations_left = n;
+		v = result_write(&r);
+	}
+	json_set_alloc_funcs(malloc, free);
+	assert_true(n > 100);
+	json_decref(v);
+	result_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +327,7 @@ int main(void)
 		cmocka_unit_test(empty_is_unknown), cmocka_unit_test(refused),
 		cmocka_unit_test(duplicate_keys),   cmocka_unit_test(counter_too_large),
 		cmocka_unit_test(live_histogram),   cmocka_unit_test(random_histograms),
+		cmocka_unit_test(out_of_memory),
 	};
 
 	return cmocka_run_group_tests_name("result", tests, NULL, NULL);

@@ -1,6 +1,8 @@
 // What unit tests share. cmocka wants these four headers in front of its own.
 #pragma once
 
+#include "rng.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,17 +13,6 @@
 #include <stdbool.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-// A seeded generator (splitmix64): the same numbers on every machine.
-struct rng {
-	uint64_t state;
-};
-
-// Seeds from $PMX_SEED or the clock and prints the seed, so that a failure can be repeated.
-struct rng rng_open(const char *what);
-uint64_t rng_next(struct rng *r);
-// 0..n-1
-uint64_t rng_below(struct rng *r, uint64_t n);
 
 // A file of tests/data/, or of any absolute path; owned, NUL-terminated.
 char *data_read(const char *name, size_t *len);
