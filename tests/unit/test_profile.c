@@ -1,0 +1,307 @@
+#include "device.h"
+#include "profile.h"
+#include "template.h"
+
+#include "planlib.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void shipped(void **state)
+{
+	static const char *const name[] = { "af_packet", "af_xdp", "default", "memif",
+					    "null",	 "ring",   "vhost",   "virtio" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(name); i++) {
+		struct profile p;
+		struct err e = { 0 };
+
+		if (profile_load(name[i], plan_drivers, &p, &e) < 0)
+			fail_msg("%s", e.msg);
+		assert_string_equal(p.name, name[i]);
+		assert_true(p.notes[0] != '\0');
+		assert_true(p.virtual == (strcmp(name[i], "default") != 0));
+	}
+}
+
+static void every_key(void **state)
+{
+	static const char text[] =
+		"pmd: net_x\nvirtual: yes\ndevargs: 'net_x0,iface={iface}'\nunlink: '{dir}/s'\n"
+		"peer: y\nrole: client\nrxd: 512\ntxd: 2048\nburst: 16\nqueues_max: 4\n"
+		"mtu_max: 3000\nchecksum: hw\nrss: on\n"
+		"rss_key: 6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73b"
+		"beac01fa\n"
+		"restart_until_link: yes\nsingle_file_segments: yes\nrated_mpps: 14.88\n"
+		"speed_gbps: 10\nnotes: |\n  one\n  two\n";
+	struct err e = { 0 };
+	struct profile p;
+
+	(void)state;
+	if (profile_parse("x", "x.yaml", text, strlen(text), &p, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_string_equal(p.name, "x");
+	assert_string_equal(p.pmd, "net_x");
+	assert_true(p.virtual);
+	assert_string_equal(p.devargs, "net_x0,iface={iface}");
+	assert_string_equal(p.unlink, "{dir}/s");
+	assert_string_equal(p.peer, "y");
+	assert_string_equal(p.role, "client");
+	assert_int_equal(p.rxd, 512);
+	assert_int_equal(p.txd, 2048);
+	assert_int_equal(p.burst, 16);
+	assert_int_equal(p.queues_max, 4);
+	assert_int_equal(p.mtu_max, 3000);
+	assert_int_equal(p.csum, CSUM_HW);
+	assert_int_equal(p.rss, RSS_ON);
+	assert_int_equal(strlen(p.rss_key), 80);
+	assert_true(p.restart_until_link && p.single_file_segments);
+	assert_true(p.rated_mpps == 14.88 && p.speed_gbps == 10);
+	assert_string_equal(p.notes, "one\ntwo\n");
+}
+
+static void bad(const char *text, const char *msg)
+{
+	struct err e = { 0 };
+	struct profile p;
+
+	assert_true(profile_parse("x", "x.yaml", text, strlen(text), &p, &e) < 0);
+	assert_string_equal(e.msg, msg);
+}
+
+static void refused(void **state)
+{
+	(void)state;
+	bad("rxds: 5\n", "x.yaml:1:1: unknown key 'rxds' in profile: did you mean 'rxd'?");
+	bad("rxd: 4\n", "x.yaml:1:6: rxd '4': expected a whole number from 8 to 32768");
+	bad("checksum: nic\n", "x.yaml:1:11: checksum 'nic': expected one of sw, hw");
+	bad("virtual: yes\n", "x.yaml:1:1: devargs is missing: expected a template of the vdev, as "
+			      "net_x0,iface={iface}");
+	bad("devargs: 'net_x0,iface={ifaze}'\n",
+	    "x.yaml:1:10: devargs '{ifaze}': did you mean '{iface}'?");
+	bad("devargs: 'net_x0,iface={iface'\n",
+	    "x.yaml:1:10: devargs 'net_x0,iface={iface': a brace without its other");
+	bad("rss_key: 6d5a\n",
+	    "x.yaml:1:10: rss_key '6d5a': expected 40 to 80 bytes as pairs of hex digits");
+	bad("speed_gbps: 1e3\n",
+	    "x.yaml:1:13: speed_gbps '1e3': expected a number from 0 to 100000");
+	bad("speed_gbps: -1\n", "x.yaml:1:13: speed_gbps '-1': expected a number from 0 to 100000");
+	bad("role: master\n", "x.yaml:1:7: role 'master': expected server or client");
+}
+
+static void directories(void **state)
+{
+	char dir[] = "/tmp/pmx-test-XXXXXX", path[128];
+	struct profile p;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/null.yaml", dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("pmd: net_null\nvirtual: yes\ndevargs: net_null7\nspeed_gbps: 40\n", f);
+	fclose(f);
+
+	const char *const dirs[] = { "/nonexistent", dir, plan_drivers[0], NULL };
+	assert_int_equal(profile_load("null", dirs, &p, &e), 0); // the first found is taken
+	assert_true(p.speed_gbps == 40);
+	assert_int_equal(profile_load("memif", dirs, &p, &e), 0);
+	assert_int_equal(profile_load("mem_if", dirs, &p, &e), -ENOENT);
+	assert_string_equal(e.msg, "driver 'mem_if': no such profile: did you mean 'memif'?");
+	assert_int_equal(profile_load("nothing_like_it", dirs, &p, &e), -ENOENT);
+	assert_string_equal(e.msg, "driver 'nothing_like_it': no such profile: expected one of "
+				   "af_packet, af_xdp, default, memif, null, ring, vhost, virtio");
+	assert_int_equal(profile_load("../null", dirs, &p, &e), -EINVAL);
+	assert_int_equal(profile_load("null", dirs, &p, &e), 0);
+	const char *const nowhere[] = { "/nonexistent", NULL };
+	assert_int_equal(profile_load("null", nowhere, &p, &e), -ENOENT);
+	assert_string_equal(e.msg, "driver 'null': no profiles in /nonexistent: expected the path "
+				   "of drivers-config by --drivers");
+	unlink(path);
+	rmdir(dir);
+}
+
+#define TWO(a, b)                                             \
+	"pmx: 1\nhosts:\n  a: {addr: 198.18.0.1/24, " a "}\n" \
+	"  b: {addr: 198.18.0.2/24, " b "}\ntraffic: {rate: 5}\n"
+
+static void from_device(void **state)
+{
+	static const char text[] = TWO("device: 'net_af_packet12,iface=x'", "device: 3b:00.0");
+	struct planned p;
+
+	(void)state;
+	planned_good(&p, text);
+	assert_string_equal(p.profile[0].name, "af_packet");
+	assert_string_equal(p.profile[1].name, "default");
+	planned_free(&p);
+	planned_bad(
+		TWO("device: net_hinic0", "device: 3b:00.0"),
+		"FILE:3:36: device 'net_hinic0': no profile has the PMD net_hinic: expected one "
+		"that 'driver:' names");
+}
+
+static void device_is(const char *text, const char *vdev, const char *pci)
+{
+	struct planned p;
+
+	planned_good(&p, text);
+	assert_string_equal(p.plan.host[0].port.vdev, vdev);
+	assert_string_equal(p.plan.host[0].port.pci, pci);
+	planned_free(&p);
+}
+
+static void devices(void **state)
+{
+	(void)state;
+	device_is(TWO("device: eth1, driver: af_packet", "device: 3b:00.0"),
+		  "net_af_packet0,iface=eth1,qpairs=1,blocksz=8192,framesz=2048,framecnt=8192,"
+		  "qdisc_bypass=0",
+		  "");
+	device_is(TWO("device: eth1, driver: af_packet, mtu: 9000, queues: 4", "device: 3b:00.0"),
+		  "net_af_packet0,iface=eth1,qpairs=4,blocksz=36864,framesz=9216,framecnt=8192,"
+		  "qdisc_bypass=0",
+		  "");
+	device_is(TWO("device: eth1, driver: af_xdp, queues: 2", "device: 3b:00.0"),
+		  "net_af_xdp0,iface=eth1,start_queue=0,queue_count=2", "");
+	device_is(TWO("device: '3b:00.1,x=1'", "device: 3b:00.0"), "", "3b:00.1,x=1");
+	device_is(TWO("device: 'net_null3,copy=1'", "device: 3b:00.0"), "net_null3,copy=1", "");
+	device_is(TWO("driver: 'null'", "device: 3b:00.0"), "net_null0,no-rx=1", "");
+	planned_bad(TWO("device: net_null0, driver: memif", "device: 3b:00.0"),
+		    "FILE:3:36: device 'net_null0': driver 'memif' is for net_memif: expected a "
+		    "name that begins so");
+	planned_bad(
+		TWO("device: eth1, driver: 'null'", "device: 3b:00.0"),
+		"FILE:3:36: device 'eth1': driver 'null' makes its own: remove it, or write the "
+		"vdev out (net_null0,...)");
+	planned_bad(TWO("device: eth1, driver: default", "device: 3b:00.0"),
+		    "FILE:3:36: device 'eth1': driver 'default' is for a device on PCI: expected "
+		    "its address, as 0000:3b:00.0");
+}
+
+// The slot must hold the frame and the ring's header; the block is whole slots and whole pages.
+static void af_packet_rings(void **state)
+{
+	(void)state;
+	for (unsigned mtu = 68; mtu <= 9000; mtu += 4) {
+		char text[512];
+		unsigned block, slot, count;
+		struct planned p;
+
+		snprintf(text, sizeof(text), "%s%u%s",
+			 "pmx: 1\ndefaults: {device: eth1, driver: af_packet, mtu: ", mtu,
+			 "}\nhosts: {a: {addr: 198.18.0.1/24}, b: {addr: 198.18.0.2/24}}\n"
+			 "traffic: {rate: 5}\n");
+		planned_good(&p, text);
+		const char *at = strstr(p.plan.host[1].port.vdev, "blocksz=");
+		assert_non_null(at);
+		assert_int_equal(
+			sscanf(at, "blocksz=%u,framesz=%u,framecnt=%u", &block, &slot, &count), 3);
+		assert_true(slot >= mtu + 18 + 66);
+		assert_true(block % 4096 == 0 && block % slot == 0 && count % (block / slot) == 0);
+		assert_true(count >= 8192);
+		planned_free(&p);
+	}
+}
+
+#define LOCAL(a, b)                                                       \
+	"pmx: 1\ntransport: local\nhosts:\n  a: {addr: 198.18.0.1/24, " a \
+	"}\n  b: {addr: 198.18.0.2/24, " b "}\ntraffic: {rate: 5}\n"
+
+static void memif_is(const char *text, int server)
+{
+	struct planned p;
+
+	planned_good(&p, text);
+	for (int i = 0; i < 2; i++) {
+		const struct hostcfg *c = &p.plan.host[i];
+		char want[256];
+
+		snprintf(want, sizeof(want),
+			 "net_memif0,role=%s,id=0,bsize=2048,rsize=12,socket=/var/tmp/pmx/"
+			 "memif.sock,"
+			 "socket-abstract=no",
+			 i == server ? "server" : "client");
+		assert_string_equal(c->port.vdev, want);
+		assert_string_equal(c->port.unlink_path,
+				    i == server ? "/var/tmp/pmx/memif.sock" : "");
+		assert_true(c->port.restart_until_link == (i != server));
+	}
+	planned_free(&p);
+}
+
+static void cables(void **state)
+{
+	struct planned p;
+
+	(void)state;
+	memif_is(LOCAL("driver: memif", "driver: memif"), 0);
+	memif_is(LOCAL("driver: memif, role: client", "driver: memif"), 1);
+	memif_is(LOCAL("driver: memif", "driver: memif, role: server"), 1);
+	memif_is(LOCAL("driver: memif", "driver: memif, role: client"), 0);
+
+	planned_good(&p, LOCAL("driver: vhost", "driver: virtio"));
+	assert_string_equal(p.plan.host[0].port.vdev,
+			    "net_vhost0,iface=/var/tmp/pmx/vhost.sock,queues=1,client=1");
+	assert_string_equal(p.plan.host[0].port.unlink_path, "");
+	assert_string_equal(p.plan.host[1].port.vdev,
+			    "net_virtio_user0,path=/var/tmp/pmx/vhost.sock,server=1,queues=1,"
+			    "queue_size=1024,packed_vq=1");
+	assert_string_equal(p.plan.host[1].port.unlink_path, "/var/tmp/pmx/vhost.sock");
+	assert_true(p.plan.host[1].port.single_file_segments);
+	planned_free(&p);
+
+	planned_good(&p, LOCAL("device: 'net_memif3,role=client,id=7,socket=/tmp/x'",
+			       "device: 'net_memif3,id=7,socket=/tmp/x', role: server"));
+	assert_string_equal(p.plan.host[0].port.vdev, "net_memif3,role=client,id=7,socket=/tmp/x");
+	assert_true(p.plan.host[0].port.restart_until_link);
+	assert_false(p.plan.host[1].port.restart_until_link);
+	assert_string_equal(p.plan.host[1].port.unlink_path, "");
+	planned_free(&p);
+
+	planned_bad(LOCAL("driver: memif", "driver: virtio"),
+		    "FILE:4:36: driver 'memif': its other end is 'memif': expected 'driver: memif' "
+		    "for host 'b'");
+	planned_bad(LOCAL("driver: vhost, role: server", "driver: virtio"),
+		    "FILE:4:49: role 'server': driver 'vhost' is always the client");
+}
+
+static void templates(void **state)
+{
+	static const struct template_var var[] = { { "a", "one" }, { "bc", "" }, { "d", NULL } };
+	char out[16];
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(template_expand("", var, 3, out, sizeof(out), &e), 0);
+	assert_string_equal(out, "");
+	assert_int_equal(template_expand("x{a}{bc}y{a}", var, 3, out, sizeof(out), &e), 0);
+	assert_string_equal(out, "xoneyone");
+	assert_int_equal(template_expand("{a}{a}{a}{a}{a}", var, 3, out, sizeof(out), &e), 0);
+	assert_string_equal(out, "oneoneoneoneone");
+	assert_int_equal(template_expand("{a}{a}{a}{a}{a}.", var, 3, out, sizeof(out), &e),
+			 -ENAMETOOLONG);
+	assert_int_equal(template_expand("{d}", var, 3, out, sizeof(out), &e), -EINVAL);
+	assert_string_equal(e.msg, "'{d}': has no value here");
+	assert_int_equal(template_expand("{}", var, 3, out, sizeof(out), &e), -EINVAL);
+	assert_string_equal(e.msg, "'{}': expected one of {a} {bc} {d}");
+	assert_int_equal(template_expand("}", var, 3, out, sizeof(out), &e), -EINVAL);
+	assert_int_equal(template_expand("{a", var, 3, out, sizeof(out), &e), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shipped),	   cmocka_unit_test(every_key),
+		cmocka_unit_test(refused),	   cmocka_unit_test(directories),
+		cmocka_unit_test(from_device),	   cmocka_unit_test(devices),
+		cmocka_unit_test(af_packet_rings), cmocka_unit_test(cables),
+		cmocka_unit_test(templates),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
