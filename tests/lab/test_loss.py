@@ -1,0 +1,82 @@
+"""The fabric drops exactly one in a hundred: the loss that is reported is those packets, in their
+direction."""
+
+import pytest
+
+from harness import assert_identity, flow, host_row, pmx
+
+COUNT = 4000
+
+
+@pytest.fixture
+def matrix(lab, write):
+    return write(lab.matrix(rate=2000, warmup="0s", duration="2s"))
+
+
+def others_lost_nothing(summary):
+    for row in summary["flows"]:
+        if (row["src"], row["dst"]) != ("h1", "h2"):
+            assert_identity(row)
+
+
+def test_requests(lab, matrix):
+    lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 100, "--dport", 5300)
+    run = pmx("run", matrix, "--json", "-").expect(0)
+    summary, dropped = run.json, lab.counter()
+    row = flow(summary, "h1", "h2")
+    assert dropped == COUNT // 100
+    assert (row["lost_forward"], row["lost_back"]) == (dropped, 0)
+    assert (row["sent"], row["delivered"]) == (COUNT, COUNT - dropped)
+    assert row["loss_forward_pct"] == pytest.approx(1.0)
+    assert row["loss_back_pct"] == 0
+    assert_identity(row, lossless=False)
+    others_lost_nothing(summary)
+    totals = summary["totals"]
+    assert (totals["lost"], totals["lost_forward"], totals["lost_back"]) == (dropped, dropped, 0)
+    assert host_row(summary, "h1")["lost_forward"] == dropped
+
+
+def test_replies(lab, matrix):
+    lab.fault("drop", "--from", "h2", "--to", "h1", "--every", 100, "--sport", 5300)
+    run = pmx("run", matrix, "--json", "-").expect(0)
+    summary, dropped = run.json, lab.counter()
+    row = flow(summary, "h1", "h2")
+    assert dropped == COUNT // 100
+    assert (row["lost_forward"], row["lost_back"]) == (0, dropped)
+    assert (row["replied"], row["returned"]) == (COUNT, COUNT - dropped)
+    assert row["loss_forward_pct"] == 0
+    assert row["loss_back_pct"] == pytest.approx(1.0)
+    assert_identity(row, lossless=False)
+    others_lost_nothing(summary)
+
+
+def test_both_ways_and_uneven(lab, matrix):
+    """A quarter of the requests and a tenth of the replies: neither hides the other."""
+    lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 4, "--dport", 5300)
+    lab.fault("drop", "--from", "h2", "--to", "h1", "--every", 10, "--sport", 5300)
+    row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
+    forward, back = lab.counters().values()
+    assert forward == COUNT // 4 and back == COUNT * 3 // 4 // 10
+    assert (row["lost_forward"], row["lost_back"]) == (forward, back)
+    assert_identity(row, lossless=False)
+
+
+def test_all_lost(lab, matrix):
+    """Nothing came: the loss is total, and times are unknown, not 0."""
+    lab.fault("drop", "--from", "h1", "--to", "h2", "--dport", 5300)
+    row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
+    assert (row["sent"], row["delivered"], row["lost_forward"]) == (COUNT, 0, COUNT)
+    assert row["loss_pct"] == 100
+    assert row["rtt_p50_us"] is None and row["rtt_max_us"] is None
+
+
+def test_limit(lab, write):
+    """A limit of the matrix that is missed is exit 1, and said."""
+    tree = lab.matrix(rate=2000, warmup="0s", duration="2s")
+    tree["limits"] = {"loss": 0}
+    matrix = write(tree)
+    pmx("run", matrix, "--json", "-").expect(0)
+    lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 100, "--dport", 5300)
+    verdict = pmx("run", matrix, "--json", "-").expect(1).json["verdict"]
+    assert verdict["exit"] == 1
+    assert [limit["result"] for limit in verdict["limits"]] == ["missed"]
