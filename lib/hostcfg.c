@@ -37,6 +37,7 @@ static const struct jm_row tx_row[] = {
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
+	{ "window", JM_UINT, AT(window), .max = WINDOW_MAX },
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
 	{ "tx_first", JM_UINT, AT(tx_first), .max = STREAMS_MAX - 1 },
@@ -99,6 +100,7 @@ static const struct jm_row hostcfg_row[] = {
 	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 32 },
 	{ "gateway", JM_IP4, JM_ZERO_NULL, AT(gateway) },
 	{ "udp_port", JM_UINT, AT(udp_port), .min = 1 },
+	{ "stamp_each", JM_BOOL, AT(stamp_each) },
 	{ "warmup_ns", JM_UINT, AT(warmup_ns), .max = TIME_MAX_NS },
 	{ "duration_ns", JM_UINT, AT(duration_ns), .min = 1, .max = TIME_MAX_NS },
 	{ "drain_ns", JM_UINT, AT(drain_ns), .max = TIME_MAX_NS },
@@ -156,6 +158,11 @@ static int check(const struct hostcfg *c, struct err *e)
 				     f->sport_first, f->tx_first, &next, e);
 		if (ret < 0)
 			return ret;
+		if (f->window > 0 && f->rate_pps != RATE_UNPACED)
+			return err_set(e, EINVAL,
+				       "$.tx[%zu].window: %u: expected 0 with a rate, or "
+				       "rate_pps \"max\"",
+				       i, f->window);
 	}
 	next = 0;
 	for (size_t i = 0; i < c->rx_count; i++) {

@@ -16,6 +16,7 @@
 #define BURST_MAX 512
 #define FLOWS_MAX 4096	       // each way, of one host
 #define STREAMS_MAX (1u << 22) // indexes each way, of one host
+#define WINDOW_MAX (1u << 16)  // requests in flight, of one pair
 #define IP4_UDP_HEADER_BYTES 28
 #define PAYLOAD_MAX_BYTES (65535 - IP4_UDP_HEADER_BYTES)
 #define RATE_UNPACED (-1.0)
@@ -37,6 +38,7 @@ struct flow_tx {
 	char peer[NAME_MAX_BYTES];
 	uint32_t peer_addr;	       // host byte order
 	uint32_t req_bytes, rep_bytes; // UDP payload
+	uint32_t window;	       // unpaced: at most so many requests in flight; 0 = open loop
 	double rate_pps;	       // of the flow, split over its streams; RATE_UNPACED = max
 	uint32_t streams;
 	uint16_t sport_first;
@@ -88,6 +90,7 @@ struct hostcfg {
 	uint8_t prefix_len;
 	uint32_t gateway; // 0 = none
 	uint16_t udp_port;
+	bool stamp_each; // send instant of each packet, not of its burst
 
 	// Trials follow each other without a gap: trial 0 is the warm-up if warmup_ns > 0, then the
 	// measured one. A trial closes drain_ns after its end.

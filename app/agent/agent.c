@@ -31,6 +31,8 @@ static int open_queues(struct agent *a, struct err *e)
 		a->queue[q] = queue_create(&env, q, e);
 		if (a->queue[q] == NULL)
 			return -ENOMEM;
+		a->shared.queue[q] = a->queue[q];
+		a->shared.windowed |= a->queue[q]->window.group_count > 0;
 	}
 	return 0;
 }

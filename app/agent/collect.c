@@ -36,7 +36,7 @@ static void add_rx(struct rx_counts *to, const struct rx_counts *c)
 static void add_open(struct result *r, const struct queue *q, uint32_t trial)
 {
 	for (uint32_t i = 0; q->sending && q->current == trial && i < q->tx_stream_count; i++)
-		r->tx[q->tx[i].flow].trial[trial].sent += q->tx[i].seq - (uint32_t)q->tx_mark[i];
+		r->tx[q->tx[i].flow].trial[trial].sent += q->tx[i].seq - q->tx_mark[i];
 	for (uint32_t i = 0; i < q->tx_stream_all; i++) {
 		const struct rx_stream *s = &q->reply[i];
 		if (s->trial == trial)

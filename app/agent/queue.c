@@ -182,21 +182,26 @@ static void build_request(struct tx_stream *t, const struct queue_env *env, bool
 	t->stream_lo = frame.pmx.stream[1];
 	t->flow = flow;
 	t->frame_len = frame_len(f->req_bytes);
-	if (csum_hw)
-		frame.udp.dgram_cksum = frame_pseudo_csum(&frame);
-	memcpy(t->head, &frame, sizeof(t->head));
 	frame.pmx.stream[1] = 0; // added with the tail it is stored in
-	t->sum = (uint32_t)frame_udp_sum(&frame);
+	frame.udp.dgram_cksum =
+		csum_hw ? frame_pseudo_csum(&frame) : csum_fold(frame_udp_sum(&frame));
+	memcpy(t->head, &frame, sizeof(t->head));
 }
 
-struct order { // of sending: by rate, then one stream of each peer in turn, from a rotated start
+// Of sending: by rate, then one stream of each peer in turn, from a rotated start. Pairs with a
+// window stand behind, each in one piece.
+struct order {
 	double rate;
-	uint32_t s, turn, flow;
+	uint32_t window, s, turn, flow;
 };
 
 static int order_cmp(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
+	if ((x->window > 0) != (y->window > 0))
+		return x->window > 0 ? 1 : -1;
+	if (x->window > 0 && x->flow != y->flow)
+		return x->flow < y->flow ? -1 : 1;
 	if (x->rate != y->rate)
 		return x->rate < y->rate ? -1 : 1;
 	if (x->s != y->s)
@@ -225,6 +230,7 @@ static struct order *order_streams(const struct hostcfg *cfg, uint16_t id, uint3
 				continue;
 			o[(*count)++] = (struct order){
 				.rate = stream_rate(f),
+				.window = f->window,
 				.s = s,
 				.turn = (uint32_t)((i + cfg->tx_count -
 						    cfg->host_index % cfg->tx_count) %
@@ -239,17 +245,57 @@ static struct order *order_streams(const struct hostcfg *cfg, uint16_t id, uint3
 
 static int build_groups(struct queue *q, const struct order *o, uint32_t n)
 {
-	uint32_t groups = 0;
-	for (uint32_t i = 0; i < n; i++)
-		groups += i == 0 || o[i].rate != o[i - 1].rate;
+	uint32_t groups = 0, paced = 0;
+	while (paced < n && o[paced].window == 0) {
+		groups += paced == 0 || o[paced].rate != o[paced - 1].rate;
+		paced++;
+	}
 	if (pace_alloc(&q->pace, groups) != 0)
 		return -ENOMEM;
 	struct pace_group *g = q->pace.group - 1;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < paced; i++) {
 		if (i == 0 || o[i].rate != o[i - 1].rate)
 			(++g)->first = i;
 		g->count++;
 	}
+	return 0;
+}
+
+// This queue's share of a pair's window: places follow the streams.
+static uint32_t window_share(const struct flow_tx *f, const struct hostcfg *cfg, uint16_t id)
+{
+	uint32_t share = 0;
+	for (uint32_t i = 0; i < f->window; i++)
+		share += (f->tx_first + i % f->streams) % cfg->port.queues == id;
+	return share;
+}
+
+static int build_windows(struct queue *q, const struct hostcfg *cfg, const struct order *o,
+			 uint32_t n)
+{
+	uint32_t groups = 0, first = 0, places = 0;
+	while (first < n && o[first].window == 0)
+		first++;
+	for (uint32_t i = first; i < n; i++) {
+		if (i > first && o[i].flow == o[i - 1].flow)
+			continue;
+		groups++;
+		places += window_share(&cfg->tx[o[i].flow], cfg, q->id);
+	}
+	for (uint32_t i = 0; i < cfg->tx_count; i++)
+		q->tx_flow[i].window = NO_WINDOW;
+	if (window_alloc(&q->window, groups, places, q->id) != 0)
+		return -ENOMEM;
+	struct window_group *g = q->window.group - 1;
+	for (uint32_t i = first; i < n; i++) {
+		if (i == first || o[i].flow != o[i - 1].flow) {
+			(++g)->first = i;
+			g->limit = window_share(&cfg->tx[o[i].flow], cfg, q->id);
+			q->tx_flow[o[i].flow].window = (uint32_t)(g - q->window.group);
+		}
+		g->count++;
+	}
+	window_fill(&q->window);
 	return 0;
 }
 
@@ -276,6 +322,8 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 		r = alloc_trials(q);
 	if (r == 0)
 		r = build_groups(q, o, q->tx_stream_count);
+	if (r == 0)
+		r = build_windows(q, cfg, o, q->tx_stream_count);
 	if (r == 0) {
 		for (uint32_t i = 0; i < q->tx_stream_count; i++)
 			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
@@ -306,6 +354,7 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	memcpy(&q->mac48, &env->mac, RTE_ETHER_ADDR_LEN);
 	q->csum_hw = env->csum_hw;
 	q->idle = cfg->idle;
+	q->stamp_each = cfg->stamp_each;
 	q->trial_count = queue_trial_count(cfg);
 	q->tx_flow_count = (uint32_t)cfg->tx_count;
 	q->rx_flow_count = (uint32_t)cfg->rx_count;
@@ -349,6 +398,7 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 			pace_set_rate(g, rate * g->count, tsc_hz);
 	}
 	q->pace.slack = (uint64_t)(50e3 * per_ns);
+	q->window.silence = (uint64_t)(WINDOW_SILENCE_NS * per_ns);
 	q->grace = (uint64_t)((double)cfg->drain_ns / 2 * per_ns);
 	q->ns_mult = (uint64_t)(4294967296.0 / per_ns);
 }
@@ -385,6 +435,7 @@ void queue_destroy(struct queue *q)
 		rte_pktmbuf_free(q->out[(q->out_head + i) % QUEUE_OUT]);
 	free_trials(q);
 	pace_free(&q->pace);
+	window_free(&q->window);
 	rte_free(q->tx);
 	rte_free(q->reply);
 	rte_free(q->request);

@@ -6,6 +6,7 @@
 #include "frame.h"
 #include "pace.h"
 #include "seqwin.h"
+#include "window.h"
 
 #include "hist.h"
 #include "hostcfg.h"
@@ -20,18 +21,19 @@
 #include <stdint.h>
 
 #define QUEUE_BURST_MAX 64
-#define QUEUE_OUT \
-	4096 // frames that wait for the PMD: more than any ring of a peer holds of requests
+// Frames that wait for the PMD: more than the ring of any peer holds of requests.
+#define QUEUE_OUT 4096
 
 // A stream's frame up to the pmx header's sequence, as it is copied into each request, and its
-// state. One cache line; groups send their streams in memory order.
+// state. One cache line; groups send their streams in memory order. The UDP checksum field of
+// `head` holds the folded sum over all that does not change (software) or the pseudo-header's
+// (hardware).
 struct tx_stream {
 	uint8_t head[48];   // Ethernet .. first half of the stream index
 	uint16_t stream_lo; // second half, big-endian
 	uint16_t frame_len;
-	uint32_t seq; // of the next request: the number sent
 	uint32_t flow;
-	uint32_t sum; // UDP checksum over all that does not change
+	uint64_t seq; // of the next request: the number sent; 32 bits of it travel
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct tx_stream) == 64, "one cache line");
 
@@ -60,6 +62,7 @@ struct rx_flow {	    // responder, one peer: what its replies look like
 
 struct tx_flow {		  // requester, one peer: what its replies must be
 	uint16_t reply_dgram_len; // big-endian
+	uint32_t window;	  // its entry in window.group; NO_WINDOW = open loop
 };
 
 // One trial of the run, as this queue lives it.
@@ -80,7 +83,7 @@ struct queue {
 	uint16_t port, id, burst, cookie_be, udp_port_be;
 	rte_be32_t addr_be;
 	uint64_t mac48; // of the port, in memory order
-	bool csum_hw;
+	bool csum_hw, stamp_each;
 	enum idle_policy idle;
 	uint32_t tx_stream_count, tx_stream_all, rx_stream_count, tx_flow_count, rx_flow_count;
 	uint32_t trial_count;
@@ -101,6 +104,7 @@ struct queue {
 
 	// --- send
 	__attribute__((aligned(64))) struct pace pace;
+	struct window window;
 	bool sending;
 	bool stopped;	     // the stop was applied
 	uint32_t current;    // trial that sends, or will next
@@ -123,9 +127,11 @@ struct agent_shared {
 	_Atomic bool armed;	   // the trials' TSC are set
 	_Atomic uint64_t stop_tsc; // no request is due after it; 0 = not stopped, set once
 	_Atomic bool quit;
+	bool windowed; // some pair has a window; set before lcores run
 	_Atomic uint32_t neigh_generation;
-	_Atomic uint64_t *tx_mac; // [tx_flow_count] next hop's MAC in memory order
-	_Atomic uint64_t *rx_mac; // [rx_flow_count]
+	_Atomic uint64_t *tx_mac;	 // [tx_flow_count] next hop's MAC in memory order
+	_Atomic uint64_t *rx_mac;	 // [rx_flow_count]
+	struct queue *queue[LCORES_MAX]; // for credits that come in on another queue
 };
 
 struct queue_env { // of the port, the same for every queue

@@ -88,6 +88,21 @@ static inline bool rx_count(struct queue *q, struct rx_stream *s, const struct p
 	return true;
 }
 
+// A reply frees its place, and those of the requests before it in its stream that stayed without:
+// they are lost or reordered. On another queue than the asking one the credit is passed on.
+static inline void rx_credit(struct queue *q, const struct rx_stream *s, uint32_t advance,
+			     uint64_t now)
+{
+	struct queue *owner = q->shared->queue[s->owner];
+	uint32_t group = owner->tx_flow[s->flow].window;
+	if (advance == 0 || group == NO_WINDOW)
+		return;
+	if (owner == q)
+		window_credit(&q->window, group, advance, now);
+	else
+		window_pass(&owner->window, group, advance);
+}
+
 static inline enum rx_fate rx_reply(struct queue *q, struct rte_mbuf *m, const struct frame *f,
 				    uint64_t now)
 {
@@ -97,7 +112,11 @@ static inline enum rx_fate rx_reply(struct queue *q, struct rte_mbuf *m, const s
 		     s->port != f->udp.dst_port || f->pmx.trial >= q->trial_count ||
 		     !rx_length_ok(m, f, q->tx_flow[s->flow].reply_dgram_len) || rx_csum_bad(m)))
 		return rx_other(q, m);
-	if (!rx_count(q, s, &f->pmx, true))
+	uint32_t expected = s->next;
+	bool counted = rx_count(q, s, &f->pmx, true);
+	if (q->shared->windowed)
+		rx_credit(q, s, s->next - expected, now);
+	if (!counted)
 		return RX_FREE;
 	struct queue_trial *t = &q->trial[f->pmx.trial];
 	uint64_t rtt_tsc = (now - be48(f->pmx.tsc)) & 0xffffffffffff;

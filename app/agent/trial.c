@@ -2,6 +2,7 @@
 
 #include "out.h"
 #include "rx.h"
+#include "tx.h"
 
 // The trial byte stands in every template; with the version byte it is one word of the checksum.
 static void set_trial_byte(struct queue *q, uint8_t trial)
@@ -9,7 +10,10 @@ static void set_trial_byte(struct queue *q, uint8_t trial)
 	const size_t at = offsetof(struct frame, pmx.trial);
 	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
 		struct tx_stream *s = &q->tx[i];
-		s->sum = s->sum - ((uint32_t)s->head[at] << 8) + ((uint32_t)trial << 8);
+		uint32_t sum = tx_sum(s) + 0xffffu - ((uint32_t)s->head[at] << 8);
+		uint16_t folded = csum_fold((uint64_t)sum + ((uint32_t)trial << 8));
+		if (!q->csum_hw)
+			memcpy(s->head + UDP_CSUM_AT, &folded, sizeof(folded));
 		s->head[at] = trial;
 	}
 }

@@ -5,14 +5,25 @@
 #include "out.h"
 #include "queue.h"
 
-// Writes one request into m. `tsc` is the send instant of the whole burst.
+#define UDP_CSUM_AT offsetof(struct frame, udp.dgram_cksum)
+
+// Checksum over what does not change, folded.
+static inline uint16_t tx_sum(const struct tx_stream *s)
+{
+	uint16_t sum;
+	memcpy(&sum, s->head + UDP_CSUM_AT, sizeof(sum));
+	return sum;
+}
+
+// Writes one request into m, sent at `tsc`.
 static inline void tx_build(const struct queue *q, struct tx_stream *s, struct rte_mbuf *m,
 			    uint64_t tsc)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t tsc_lo = rte_cpu_to_be_32((uint32_t)tsc);
 	uint64_t tsc_hi = rte_cpu_to_be_16((uint16_t)(tsc >> 32));
-	uint64_t tail = s->stream_lo | (uint64_t)rte_cpu_to_be_32(s->seq) << 16 | tsc_hi << 48;
+	uint64_t seq = rte_cpu_to_be_32((uint32_t)s->seq++);
+	uint64_t tail = s->stream_lo | seq << 16 | tsc_hi << 48;
 	memcpy(d, s->head, sizeof(s->head));
 	memcpy(d + 48, &tail, sizeof(tail));
 	memcpy(d + 56, &tsc_lo, sizeof(tsc_lo));
@@ -21,12 +32,12 @@ static inline void tx_build(const struct queue *q, struct tx_stream *s, struct r
 		m->l2_len = sizeof(struct rte_ether_hdr);
 		m->l3_len = sizeof(struct rte_ipv4_hdr);
 	} else {
-		uint16_t csum = csum_udp((uint64_t)s->sum + (uint32_t)tail + (tail >> 32) + tsc_lo);
-		memcpy(d + offsetof(struct frame, udp.dgram_cksum), &csum, sizeof(csum));
+		uint16_t csum =
+			csum_udp((uint64_t)tx_sum(s) + (uint32_t)tail + (tail >> 32) + tsc_lo);
+		memcpy(d + UDP_CSUM_AT, &csum, sizeof(csum));
 	}
 	m->data_len = s->frame_len;
 	m->pkt_len = s->frame_len;
-	s->seq++;
 }
 
 // One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
@@ -43,7 +54,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 	struct tx_stream *first = &q->tx[g->first];
 	uint32_t cursor = g->cursor;
 	for (uint32_t i = 0; i < n; i++) {
-		tx_build(q, &first[cursor], m[i], now);
+		tx_build(q, &first[cursor], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
 		m[i]->hash.usr = g->first + cursor;
 		out_push(q, m[i]);
 		if (++cursor == g->count)
@@ -54,6 +65,27 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 	if (!pace_unpaced(&before)) {
 		struct hist *h = q->trial[q->current].lateness;
 		hist_record_n(h, tsc_scale_ns(now - before.due.tsc, q->ns_mult), n);
+	}
+	return n;
+}
+
+// Requests that a place in a window allows. A credit is spent by the pair's next stream.
+static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
+{
+	struct rte_mbuf *m[QUEUE_BURST_MAX];
+	uint32_t n = window_credits(&q->window);
+	n = n < room ? n : room;
+	if (n == 0)
+		return 0;
+	if (unlikely(rte_mempool_get_bulk(q->tx_pool, (void **)m, n) != 0)) {
+		q->drop[DROP_NOMBUF] += n;
+		return 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t stream = window_spend(&q->window);
+		tx_build(q, &q->tx[stream], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
+		m[i]->hash.usr = stream;
+		out_push(q, m[i]);
 	}
 	return n;
 }
@@ -72,6 +104,8 @@ static inline uint32_t tx_due(struct queue *q)
 		sent += n;
 		pace_sift_down(&q->pace);
 	}
+	if (q->window.group_count > 0 && q->out_count < q->burst && now < q->pace.end)
+		sent += tx_windowed(q, now, q->burst - q->out_count);
 	if (sent > 0) {
 		q->total.requests_sent += sent;
 		if (unlikely(q->first_tx == 0))

@@ -33,6 +33,10 @@ static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
 		queue_take_macs(q);
 	}
 	take_injected(q);
+	if (q->window.group_count > 0) {
+		window_take_passed(&q->window, now);
+		window_silence(&q->window, now);
+	}
 	uint64_t boundary = trial_step(q, now);
 	uint64_t next = now + every;
 	q->next_event = boundary < next ? boundary : next;

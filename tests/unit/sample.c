@@ -22,6 +22,7 @@ void sample_hostcfg(struct hostcfg *c)
 		  .req_bytes = 64,
 		  .rep_bytes = 1472,
 		  .rate_pps = RATE_UNPACED,
+		  .window = 256,
 		  .streams = 1,
 		  .sport_first = 65535,
 		  .tx_first = 4,

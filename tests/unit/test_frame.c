@@ -83,9 +83,9 @@ static void requests_have_good_checksums(void **state)
 		struct tx_stream t = { .stream_lo = f.pmx.stream[1],
 				       .frame_len = frame_len(s.payload_bytes),
 				       .seq = seq };
-		memcpy(t.head, &f, sizeof(t.head));
 		f.pmx.stream[1] = 0;
-		t.sum = (uint32_t)frame_udp_sum(&f);
+		f.udp.dgram_cksum = csum_fold(frame_udp_sum(&f));
+		memcpy(t.head, &f, sizeof(t.head));
 		struct frame blank = { 0 };
 		struct frame *out = packet_make(&p, &blank, 0);
 		tx_build(&q, &t, &p.m, tsc);

@@ -162,6 +162,8 @@ static void refused(void **state)
 		{ "lcores.1", "-1", "$.lcores[1]: -1: expected an integer from 0 to 8191" },
 		{ "lcores", "3", "$.lcores: 3: expected an array of at most 128 integers" },
 		// rates
+		{ "tx.0.window", "8",
+		  "$.tx[0].window: 8: expected 0 with a rate, or rate_pps \"max\"" },
 		{ "tx.0.rate_pps", "-1",
 		  "$.tx[0].rate_pps: -1: expected a number from 0 to 10000000000 or \"max\"" },
 		{ "tx.0.rate_pps", "-0.5",
