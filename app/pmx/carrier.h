@@ -33,9 +33,18 @@ struct remote {
 	const atomic_int *cancel; // borrowed, or NULL
 	void *impl;		  // the transport's own, owned by it
 	bool attached;
-	char *line; // received of the session and not yet used; owned
+	bool suspect; // did not answer in time once: no long waits any more
+	char *line;   // received of the session and not yet used; owned
 	size_t line_len, line_cap;
 };
+
+#define SUSPECT_NS (3 * NS_PER_S)
+
+// A time-out that knows what the host has shown.
+static inline uint64_t remote_patience(const struct remote *r, uint64_t timeout_ns)
+{
+	return r->suspect && timeout_ns > SUSPECT_NS ? SUSPECT_NS : timeout_ns;
+}
 
 static inline bool remote_cancelled(const struct remote *r)
 {

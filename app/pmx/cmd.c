@@ -172,16 +172,33 @@ void note(const struct opts *o, const char *fmt, ...)
 	va_end(ap);
 }
 
+// The command line's user goes before one that a host's own entry names.
+static void set_user(struct matrix *m, const char *user)
+{
+	snprintf(m->ssh.user, sizeof(m->ssh.user), "%s", user);
+	for (size_t i = 0; i < m->host_count; i++) {
+		char *ssh = m->host[i].ssh, *at = strrchr(ssh, '@');
+
+		if (at != NULL)
+			memmove(ssh, at + 1, strlen(at + 1) + 1);
+	}
+}
+
 int cmd_load(const struct opts *o, struct matrix *m)
 {
 	struct err e = { 0 };
+
+	if (opt_given(o, &o->remote_dir) && !remote_dir_ok(o->remote_dir)) {
+		complain("option '--remote-dir': '%s': expected " REMOTE_DIR_FORM, o->remote_dir);
+		return EXIT_USAGE;
+	}
 
 	if (matrix_load(o->arg, m, &e) < 0) {
 		complain("%s", e.msg);
 		return EXIT_USAGE;
 	}
 	if (opt_given(o, &o->user))
-		snprintf(m->ssh.user, sizeof(m->ssh.user), "%s", o->user);
+		set_user(m, o->user);
 	if (opt_given(o, &o->remote_dir))
 		snprintf(m->remote_dir, sizeof(m->remote_dir), "%s", o->remote_dir);
 	if (opt_given(o, &o->for_ns))

@@ -104,12 +104,14 @@ int remote_exec(struct remote *r, const struct script *script, struct output *o,
 	*o = (struct output){ 0 };
 	if (s.timeout_ns == 0)
 		s.timeout_ns = EXEC_TIMEOUT_NS;
+	s.timeout_ns = remote_patience(r, s.timeout_ns);
 	if (s.out_max == 0)
 		s.out_max = REMOTE_OUTPUT_MAX;
 	char *command = shell_command(s.text, s.args, sudo);
 	if (command == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	int rc = r->carrier->exec(r, command, &s, o, e);
+	r->suspect |= rc == -ETIMEDOUT;
 	free(command);
 	if (o->out == NULL || o->err == NULL) {
 		output_free(o);

@@ -14,6 +14,7 @@ int remote_attach(struct remote *r, const char *agent, const char *dir, struct e
 {
 	remote_detach(r);
 	int rc = r->carrier->attach(r, agent, dir, e);
+	r->suspect |= rc == -ETIMEDOUT;
 	r->attached = rc == 0;
 	return rc;
 }
@@ -105,7 +106,7 @@ static int take_answer(struct remote *r, size_t len, json_t **answer, struct err
 int remote_call(struct remote *r, json_t *request, uint64_t timeout_ns, json_t **answer,
 		struct err *e)
 {
-	uint64_t deadline = mono_ns() + timeout_ns;
+	uint64_t deadline = mono_ns() + remote_patience(r, timeout_ns);
 	size_t len = 0;
 
 	*answer = NULL;
@@ -124,6 +125,7 @@ int remote_call(struct remote *r, json_t *request, uint64_t timeout_ns, json_t *
 	if (rc == 0)
 		rc = take_answer(r, len, answer, e);
 	free(line);
+	r->suspect |= rc == -ETIMEDOUT;
 	// after anything but a plain refusal, answers could no longer be told apart
 	if (rc < 0 && rc != -EREMOTEIO)
 		remote_detach(r);

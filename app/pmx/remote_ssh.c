@@ -330,7 +330,7 @@ static int ssh_attach(struct remote *r, const char *agent, const char *dir, stru
 	static const char relay[] = "exec \"$1\" relay --dir \"$2\"";
 	const char *const args[] = { agent, dir, NULL };
 	struct ssh *x = r->impl;
-	uint64_t deadline = mono_ns() + ATTACH_NS;
+	uint64_t deadline = mono_ns() + remote_patience(r, ATTACH_NS);
 	char *command = shell_command(relay, args, r->matrix->ssh.sudo);
 
 	if (command == NULL)

@@ -1,7 +1,6 @@
 #include "shell.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,40 +61,4 @@ const char *shell_output(const char *out, size_t len)
 	const char *mark = len > 0 ? memmem(out, len, MARK, strlen(MARK)) : NULL;
 
 	return mark != NULL ? mark + strlen(MARK) : NULL;
-}
-
-int shell_check_dir(const char *dir, struct err *e)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789._-+@/";
-	size_t depth = 0;
-
-	if (dir[0] != '/')
-		return err_set(e, EINVAL,
-			       "remote directory '%s': expected an absolute path, as /var/tmp/pmx",
-			       dir);
-	if (dir[strspn(dir, plain)] != '\0')
-		return err_set(e, EINVAL,
-			       "remote directory '%s': only letters, digits and . _ - + @ / may "
-			       "stand in it",
-			       dir);
-	for (const char *p = dir; *p == '/';) {
-		size_t len = strcspn(++p, "/");
-
-		if (len == 0 || strncmp(p, "..", len) == 0)
-			return err_set(
-				e, EINVAL,
-				"remote directory '%s': '.', '..', '//' and a '/' at the end "
-				"are refused",
-				dir);
-		depth++;
-		p += len;
-	}
-	if (depth < 2)
-		return err_set(
-			e, EINVAL,
-			"remote directory '%s': expected at least two levels, as /var/tmp/pmx, "
-			"because `pmx clean` removes it",
-			dir);
-	return 0;
 }

@@ -1,8 +1,6 @@
 // Shell commands for a host: scripts are constants, whatever varies travels as a quoted argument.
 #pragma once
 
-#include "err.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,6 +16,3 @@ char *shell_quote(const char *s);
 char *shell_command(const char *script, const char *const *args, bool sudo);
 // Where the script's own output begins: behind the mark; NULL when there is no mark (yet).
 const char *shell_output(const char *out, size_t len);
-// A directory that pmx may make, fill and remove on a host: absolute, two levels deep or more,
-// plain characters, no "..". 0 or -EINVAL.
-int shell_check_dir(const char *dir, struct err *e);

@@ -1,0 +1,319 @@
+#include "fleet.h"
+
+#include "signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STACK_BYTES (512u << 10) // struct err is under 1 KB, buffers are 64 KB
+#define FAILURE_LOG_LINES 10
+
+// --- the table
+
+static bool in_list(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list; *p != '\0'; p += strcspn(p, ","), p += *p == ',')
+		if (strcspn(p, ",") == len && strncmp(p, name, len) == 0)
+			return true;
+	return false;
+}
+
+// Every word of --hosts must name a host.
+static int check_hosts(const struct matrix *m, const char *list)
+{
+	for (const char *p = list; *p != '\0'; p += strcspn(p, ","), p += *p == ',') {
+		int len = (int)strcspn(p, ",");
+		bool known = false;
+
+		for (size_t i = 0; i < m->host_count && !known; i++)
+			known = strlen(m->host[i].name) == (size_t)len &&
+				strncmp(m->host[i].name, p, (size_t)len) == 0;
+		if (!known) {
+			complain("option '--hosts': '%.*s' is no host of %s", len, p, m->file);
+			return EXIT_USAGE;
+		}
+	}
+	return EXIT_GOOD;
+}
+
+static int init_host(struct fleet *f, size_t i, const char *agent)
+{
+	struct fleet_host *h = &f->host[i];
+	struct err e = { 0 };
+
+	h->fleet = f;
+	h->index = i;
+	h->name = f->matrix->host[i].name;
+	h->chosen = f->opts->hosts == NULL || in_list(f->opts->hosts, h->name);
+	f->chosen += h->chosen;
+	if (site_of(f->matrix, i, agent, &h->site, &e) < 0) {
+		complain("%s: %s", h->name, e.msg);
+		return EXIT_USAGE;
+	}
+	return EXIT_GOOD;
+}
+
+int fleet_init(struct fleet *f, const struct opts *o, const struct matrix *m, bool launches)
+{
+	struct err e = { 0 };
+	int code = EXIT_GOOD;
+
+	*f = (struct fleet){ .opts = o, .matrix = m, .dry = o->dry_run, .jobs = o->jobs };
+	if (f->dry)
+		f->jobs = 1; // in order
+	if (o->hosts != NULL)
+		code = check_hosts(m, o->hosts);
+	// local agents are told from others by their binary, so every verb must know it
+	if (code == EXIT_GOOD && (launches || m->transport == TRANSPORT_LOCAL) &&
+	    agent_file_open(&f->agent, &e) < 0) {
+		complain("%s", e.msg);
+		code = EXIT_HOST;
+	}
+	if (code == EXIT_GOOD)
+		f->host = calloc(m->host_count, sizeof(*f->host));
+	if (code == EXIT_GOOD && f->host == NULL) {
+		complain("out of memory");
+		code = EXIT_HOST;
+	}
+	f->count = f->host != NULL ? m->host_count : 0;
+	for (size_t i = 0; i < f->count && code == EXIT_GOOD; i++)
+		code = init_host(f, i, f->agent.path[0] != '\0' ? f->agent.path : NULL);
+	if (code != EXIT_GOOD)
+		fleet_free(f);
+	return code;
+}
+
+static int close_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	(void)arg;
+	(void)e;
+	remote_close(h->remote);
+	h->remote = NULL;
+	return 0;
+}
+
+void fleet_free(struct fleet *f)
+{
+	fleet_each(f, FLEET_OPEN, close_one, NULL);
+	for (size_t i = 0; i < f->count; i++) {
+		struct fleet_host *h = &f->host[i];
+
+		free(h->log);
+		free(h->text);
+		if (h->result != NULL)
+			result_free(h->result);
+		free(h->result);
+	}
+	free(f->host);
+	agent_file_close(&f->agent);
+	*f = (struct fleet){ 0 };
+}
+
+// --- the same step on each
+
+struct crew {
+	struct fleet *fleet;
+	enum fleet_which which;
+	fleet_step step;
+	void *arg;
+	atomic_size_t next, failed;
+};
+
+static bool is_meant(const struct fleet_host *h, enum fleet_which which)
+{
+	switch (which) {
+	case FLEET_LIVE:
+		return h->chosen && !h->failed;
+	case FLEET_OPEN:
+		return h->chosen && h->remote != NULL;
+	case FLEET_CHOSEN:
+		return h->chosen;
+	case FLEET_LAUNCHED:
+		return h->launched && h->remote != NULL;
+	}
+	return false;
+}
+
+static void *work(void *arg)
+{
+	struct crew *c = arg;
+	size_t i;
+
+	signals_block();
+	while ((i = atomic_fetch_add(&c->next, 1)) < c->fleet->count) {
+		struct fleet_host *h = &c->fleet->host[i];
+		struct err e = { 0 };
+
+		if (!is_meant(h, c->which))
+			continue;
+		if (h->remote != NULL)
+			remote_set_cancel(h->remote, c->fleet->cancellable ? signals_flag() : NULL);
+		if (c->step(h, c->arg, &e) < 0) {
+			atomic_fetch_add(&c->failed, 1);
+			fleet_fail(h, &e);
+		}
+	}
+	return NULL;
+}
+
+size_t fleet_each(struct fleet *f, enum fleet_which which, fleet_step step, void *arg)
+{
+	struct crew c = { .fleet = f, .which = which, .step = step, .arg = arg };
+	size_t want = 0, n = 0;
+	pthread_t *thread;
+	pthread_attr_t attr;
+
+	for (size_t i = 0; i < f->count; i++)
+		want += is_meant(&f->host[i], which);
+	if (want > f->jobs)
+		want = f->jobs;
+	thread = calloc(want > 0 ? want : 1, sizeof(*thread));
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	while (thread != NULL && n < want && pthread_create(&thread[n], &attr, work, &c) == 0)
+		n++;
+	if (n == 0 && want > 0)
+		work(&c); // no thread to be had: one after the other, here
+	for (size_t i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	pthread_attr_destroy(&attr);
+	free(thread);
+	return c.failed;
+}
+
+size_t fleet_live(const struct fleet *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		n += is_meant(&f->host[i], FLEET_LIVE);
+	return n;
+}
+
+size_t fleet_failed(const struct fleet *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->count; i++)
+		n += f->host[i].failed;
+	return n;
+}
+
+static int connect_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	struct fleet *f = h->fleet;
+
+	(void)arg;
+	int rc = remote_open(f->matrix, h->index, f->dry ? REMOTE_DRY : REMOTE_LIVE,
+			     f->cancellable ? signals_flag() : NULL, &h->remote, e);
+	if (rc == 0)
+		fleet_detail(h, "connected");
+	return rc;
+}
+
+size_t fleet_connect(struct fleet *f)
+{
+	return fleet_each(f, FLEET_LIVE, connect_one, NULL);
+}
+
+// --- failures and words
+
+void fleet_fail(struct fleet_host *h, const struct err *e)
+{
+	char ended[64] = "", how[128];
+	struct err ignored;
+
+	if (h->failed)
+		return;
+	h->failed = true;
+	snprintf(h->why, sizeof(h->why), "%s", e->msg);
+	if (!h->launched || h->remote == NULL || e->code == ECANCELED)
+		return;
+	remote_set_cancel(h->remote, NULL);
+	free(h->log);
+	h->log = NULL;
+	if (deploy_log(h->remote, &h->site, FAILURE_LOG_LINES, &h->log, ended, sizeof(ended),
+		       &ignored) == 0 &&
+	    ended[0] != '\0')
+		snprintf(h->why, sizeof(h->why), "%.600s; the agent %s", e->msg,
+			 ended_str(ended, how, sizeof(how)));
+}
+
+static void print_lines(FILE *f, const char *name, const char *mark, const char *text)
+{
+	while (*text != '\0') {
+		size_t n = strcspn(text, "\n");
+
+		fprintf(f, "%s%s%.*s\n", name, mark, (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+size_t fleet_complain(struct fleet *f)
+{
+	size_t failed = fleet_failed(f);
+	bool news = false;
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct fleet_host *h = &f->host[i];
+
+		if (!h->failed || h->told)
+			continue;
+		complain("%s: %s", h->name, h->why);
+		if (h->log != NULL)
+			print_lines(stderr, h->name, "| ", h->log);
+		h->told = true;
+		news = true;
+	}
+	if (!news)
+		return failed;
+	fprintf(stderr, "FAILED on %zu/%zu:", failed, f->chosen);
+	for (size_t i = 0, n = 0; i < f->count; i++)
+		if (f->host[i].failed)
+			fprintf(stderr, "%s%s", n++ > 0 ? ", " : " ", f->host[i].name);
+	fputc('\n', stderr);
+	return failed;
+}
+
+void fleet_print(struct fleet *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct fleet_host *h = &f->host[i];
+
+		if (h->text != NULL)
+			print_lines(stdout, h->name, ": ", h->text);
+		free(h->text);
+		h->text = NULL;
+	}
+}
+
+void fleet_say(struct fleet_host *h, const char *fmt, ...)
+{
+	va_list ap;
+
+	free(h->text);
+	va_start(ap, fmt);
+	if (vasprintf(&h->text, fmt, ap) < 0)
+		h->text = NULL;
+	va_end(ap);
+}
+
+void fleet_detail(const struct fleet_host *h, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (!h->fleet->opts->verbose || h->fleet->dry)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "%s: %s\n", h->name, line);
+}

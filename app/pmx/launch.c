@@ -1,0 +1,240 @@
+#include "launch.h"
+
+#include "clock.h"
+#include "halt.h"
+#include "lease.h"
+#include "session_calls.h"
+#include "signals.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define READY_POLL_NS (100 * NS_PER_MS)
+#define READY_SPARE_NS (5 * NS_PER_S) // on top of the time that neighbours may take
+#define HOSTS_MIN 2
+
+// --- the plan
+
+static int identify(struct plan_input *in)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+	char stamp[32];
+
+	while (in->cookie == 0)
+		if (getrandom(&in->cookie, sizeof(in->cookie), 0) < 0)
+			return -errno;
+	gmtime_r(&now, &utc);
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &utc);
+	snprintf(in->run_id, sizeof(in->run_id), "%s-%04x", stamp, in->cookie);
+	return 0;
+}
+
+static int make_plan(struct launch *l)
+{
+	struct err e = { 0 };
+
+	if (l->planned)
+		plan_free(&l->plan);
+	l->planned = plan_build(&l->input, &l->plan, &e) == 0;
+	if (l->planned)
+		return EXIT_GOOD;
+	complain("%s", e.msg);
+	return e.code == ENOMEM ? EXIT_HOST : EXIT_USAGE;
+}
+
+int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, uint64_t lease_ns)
+{
+	const struct matrix *m = f->matrix;
+	struct profile_dirs dirs;
+	struct err e = { 0 };
+
+	*l = (struct launch){ 0 };
+	profile_dirs_find(f->opts->drivers, &dirs);
+	if (profile_load_all(m, dirs.dir, &l->profile, &e) < 0) {
+		complain("%s", e.msg);
+		return EXIT_USAGE;
+	}
+	l->excluded = calloc(m->host_count, sizeof(*l->excluded));
+	l->input = (struct plan_input){
+		.matrix = m,
+		.profile = l->profile,
+		.excluded = l->excluded,
+		.local_cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
+		.warmup_ns = m->timing.warmup_ns,
+		.duration_ns = duration_ns,
+		.lease_ns = lease_ns,
+	};
+	if (l->excluded == NULL || identify(&l->input) < 0) {
+		complain("out of memory, or no random numbers");
+		return EXIT_HOST;
+	}
+	return make_plan(l);
+}
+
+void launch_free(struct launch *l)
+{
+	if (l->planned)
+		plan_free(&l->plan);
+	free(l->profile);
+	free(l->excluded);
+	*l = (struct launch){ 0 };
+}
+
+// --- steps on one host
+
+static int prepare_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	bool uploaded;
+
+	(void)arg;
+	int rc = deploy_prepare(h->remote, &h->site, &h->fleet->agent, &uploaded, e);
+	if (rc == 0)
+		fleet_detail(h, uploaded ? "agent copied" : "agent is there");
+	return rc;
+}
+
+static int launch_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	struct launch *l = arg;
+	json_t *root = hostcfg_write(&l->plan.host[h->index]);
+	char *text = root != NULL ? json_dumps(root, JSON_INDENT(1)) : NULL;
+
+	json_decref(root);
+	if (text == NULL)
+		return err_set(e, ENOMEM, "out of memory");
+	h->launched = true;
+	int rc = deploy_launch(h->remote, &h->site, text, strlen(text), e);
+	free(text);
+	if (rc == 0)
+		rc = call_hello(h, l->input.run_id, e);
+	if (rc == 0)
+		fleet_detail(h, "agent launched");
+	return rc;
+}
+
+static int poll_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	(void)arg;
+	return call_status(h, e);
+}
+
+static int timeout_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	(void)arg;
+	if (h->status.state == AGENT_READY)
+		return 0;
+	return err_set(e, ETIMEDOUT, "not ready in time: %s",
+		       h->status.error[0] != '\0' ? h->status.error
+						  : agent_state_name[h->status.state]);
+}
+
+// --- all of them
+
+static bool all_ready(const struct fleet *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->host[i].chosen && !f->host[i].failed &&
+		    f->host[i].status.state != AGENT_READY)
+			return false;
+	return true;
+}
+
+static void wait_ready(struct fleet *f)
+{
+	uint64_t deadline = mono_ns() + f->matrix->timing.resolve_ns + READY_SPARE_NS;
+
+	for (;;) {
+		fleet_each(f, FLEET_LIVE, poll_one, NULL);
+		if (all_ready(f) || signals_got() != 0)
+			return;
+		// a failure that stops the run need not wait for the others
+		if (fleet_failed(f) > 0 && !f->opts->allow_partial)
+			return;
+		if (mono_ns() > deadline) {
+			fleet_each(f, FLEET_LIVE, timeout_one, NULL);
+			return;
+		}
+		sleep_ns(READY_POLL_NS);
+	}
+}
+
+// Whether to go on with what is left: EXIT_GOOD, EXIT_HOST, or 128 + signal.
+static int judge(struct fleet *f)
+{
+	if (signals_got() != 0)
+		return 128 + signals_got();
+	if (fleet_complain(f) == 0)
+		return EXIT_GOOD;
+	if (!f->opts->allow_partial) {
+		complain("nothing was measured; --allow-partial would leave out what failed");
+		return EXIT_HOST;
+	}
+	if (fleet_live(f) >= HOSTS_MIN)
+		return EXIT_GOOD;
+	complain("nothing was measured: fewer than %d hosts are left", HOSTS_MIN);
+	return EXIT_HOST;
+}
+
+// Plans without the hosts that have failed.
+static int plan_again(struct launch *l, const struct fleet *f)
+{
+	bool news = false;
+
+	for (size_t i = 0; i < f->count; i++) {
+		news |= f->host[i].failed && !l->excluded[i];
+		l->excluded[i] = f->host[i].failed;
+	}
+	int code = news ? make_plan(l) : EXIT_GOOD;
+	if (code == EXIT_GOOD && l->plan.flow_count == 0) {
+		complain("nothing was measured: no flow is left between the hosts that are");
+		code = EXIT_HOST;
+	}
+	return code;
+}
+
+static int launch_round(struct launch *l, struct fleet *f)
+{
+	note(f->opts, "launching %zu agents", fleet_live(f));
+	lease_keep(f, l->input.lease_ns, launch_one, l);
+	int code = judge(f);
+	if (code != EXIT_GOOD || f->dry)
+		return code;
+	note(f->opts, "waiting for links and neighbours");
+	wait_ready(f);
+	return judge(f);
+}
+
+int launch_all(struct launch *l, struct fleet *f)
+{
+	size_t failed;
+	int code;
+
+	f->cancellable = true;
+	note(f->opts, "connecting to %zu hosts", f->chosen);
+	fleet_connect(f);
+	code = judge(f);
+	if (code == EXIT_GOOD) {
+		fleet_each(f, FLEET_LIVE, prepare_one, NULL);
+		code = judge(f);
+	}
+	do {
+		failed = fleet_failed(f);
+		if (code == EXIT_GOOD)
+			code = plan_again(l, f);
+		if (code == EXIT_GOOD)
+			code = launch_round(l, f);
+		// agents that know of a host that is gone must be told anew
+		if (code == EXIT_GOOD && fleet_failed(f) > failed)
+			halt_agents(f);
+	} while (code == EXIT_GOOD && fleet_failed(f) > failed);
+	f->cancellable = false;
+	if (code != EXIT_GOOD)
+		halt_agents(f);
+	return code;
+}

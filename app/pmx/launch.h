@@ -1,0 +1,26 @@
+// From a matrix to agents that are all ready: profiles, plan, deploy, launch, wait.
+#pragma once
+
+#include "fleet.h"
+#include "plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct launch {
+	struct profile *profile; // owned, [host_count]
+	bool *excluded;		 // owned, [host_count]
+	struct plan_input input;
+	struct plan plan;
+	bool planned;
+};
+
+// Profiles and the plan of all hosts: whatever is wrong with the matrix shows here, before any host
+// is touched. lease_ns 0 = detached. Returns enum pmx_exit after saying why; launch_free in any
+// case.
+int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, uint64_t lease_ns);
+void launch_free(struct launch *l);
+// Connects, deploys and launches until all agents are ready, or those that can be with
+// --allow-partial. Otherwise EXIT_HOST, or 128 + signal, and all agents are stopped again.
+int launch_all(struct launch *l, struct fleet *f);
