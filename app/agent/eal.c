@@ -126,18 +126,17 @@ int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, s
 {
 	char *argv[ARGS_MAX];
 	int argc = 0;
-	char lcores[8192], memory[24], prefix[128];
+	char lcores[8192], memory[24];
 	uint64_t need = memory_needed(cfg);
 	uint64_t mb = cfg->memory_mb > 0 ? cfg->memory_mb : (need >> 20) + 1;
 
 	lcore_map(cfg, cpu, lcores, sizeof(lcores));
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)mb);
-	snprintf(prefix, sizeof(prefix), "pmx-%d", (int)getpid());
 	argv[argc++] = "pmx-agent";
 	argv[argc++] = "--lcores";
 	argv[argc++] = lcores;
 	argv[argc++] = "--file-prefix";
-	argv[argc++] = prefix;
+	argv[argc++] = "pmx"; // there is one agent to a directory
 	argv[argc++] = "--no-telemetry";
 	if (use_hugepages(cfg, need)) {
 		argv[argc++] = "--in-memory";
