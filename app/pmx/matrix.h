@@ -110,4 +110,9 @@ void matrix_free(struct matrix *m);
 #define REMOTE_DIR_FORM \
 	"an absolute path at least two deep of letters, digits and '_-+.', as /var/tmp/pmx"
 bool remote_dir_ok(const char *dir);
+// [user@]address[:port] with a port from 1 to 65535; an IPv6 address with a port stands in
+// brackets.
+bool ssh_target_ok(const char *s);
+#define HOST_NAME_FORM "letters, digits, '.', '_' and '-'"
+bool host_name_ok(const char *s);
 enum device_kind device_kind(const char *device);

@@ -70,8 +70,12 @@ enum device_kind device_kind(const char *device)
 									    : DEVICE_BAD;
 }
 
-// [user@]address[:port]; an IPv6 address with a port stands in brackets.
-static bool ssh_ok(const char *s)
+bool host_name_ok(const char *s)
+{
+	return name_ok(s, "._-") && strlen(s) < NAME_MAX_BYTES;
+}
+
+bool ssh_target_ok(const char *s)
 {
 	const char *at = strrchr(s, '@'), *host = at == NULL ? s : at + 1;
 	const char *colon = strrchr(host, ':'), *close = strrchr(host, ']');
@@ -101,7 +105,7 @@ static int set_ssh(const struct yaml_doc *d, const struct yaml_item *v, void *ob
 
 	if (ret < 0)
 		return ret;
-	if (!ssh_ok(v->text) || strlen(v->text) >= sizeof(h->ssh))
+	if (!ssh_target_ok(v->text) || strlen(v->text) >= sizeof(h->ssh))
 		return pos_fail(d->file, v->pos, e, "ssh %s: expected %s",
 				yaml_show(v, show, sizeof(show)), form);
 	memcpy(h->ssh, v->text, strlen(v->text) + 1);

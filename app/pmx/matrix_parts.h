@@ -22,8 +22,6 @@ struct draft {
 	struct host_index index;
 };
 
-#define HOST_NAME_FORM "letters, digits, '.', '_' and '-'"
-
 // Letters, digits and what is in `also`; not empty, and not beginning with '-' or '.'.
 bool name_ok(const char *s, const char *also);
 

@@ -1,0 +1,112 @@
+#include "capacity.h"
+
+#include "units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PPS_PER_MPPS 1e6
+#define BPS_PER_GBPS 1e9
+// Rates are sums of decimals: a load that is full on paper is not over by the last bit.
+#define FULL_PCT (100 * (1 + 1e-9))
+
+const char *const fit_name[FIT_COUNT] = {
+	[FIT_OK] = "fits",
+	[FIT_OVER] = "OVER",
+	[FIT_UNPACED] = "unpaced",
+	[FIT_UNRATED] = "not rated",
+};
+
+// NAN for an unpaced flow makes every sum that it is in NAN.
+static void flow_add(struct capacity *c, const struct plan_flow *f)
+{
+	struct capacity_host *s = &c->host[f->src], *d = &c->host[f->dst];
+	double pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
+
+	s->flows_out++;
+	d->flows_in++;
+	s->requests_pps += pps;
+	d->owed_pps += pps;
+	s->tx_pps += pps;
+	s->rx_pps += pps;
+	d->tx_pps += pps;
+	d->rx_pps += pps;
+	s->tx_l1_bps += l1_bps(pps, f->req_bytes);
+	d->rx_l1_bps += l1_bps(pps, f->req_bytes);
+	d->tx_l1_bps += l1_bps(pps, f->rep_bytes);
+	s->rx_l1_bps += l1_bps(pps, f->rep_bytes);
+}
+
+static void rate_host(struct capacity_host *h, const struct profile *p, double nic_gbps,
+		      double nic_mpps)
+{
+	double gbps = nic_gbps > 0 ? nic_gbps : p->speed_gbps;
+	double mpps = nic_mpps > 0 ? nic_mpps : p->rated_mpps;
+
+	h->rated_bps = gbps > 0 ? gbps * BPS_PER_GBPS : NAN;
+	h->rated_pps = mpps > 0 ? mpps * PPS_PER_MPPS : NAN;
+	const struct {
+		const char *name;
+		double load, rated;
+	} side[] = {
+		{ "tx Gb/s", h->tx_l1_bps, h->rated_bps },
+		{ "rx Gb/s", h->rx_l1_bps, h->rated_bps },
+		{ "tx pps", h->tx_pps, h->rated_pps },
+		{ "rx pps", h->rx_pps, h->rated_pps },
+	};
+
+	h->load_pct = NAN;
+	for (size_t i = 0; i < sizeof(side) / sizeof(side[0]); i++) {
+		double pct = 100 * side[i].load / side[i].rated;
+
+		if (isnan(pct) || pct <= h->load_pct)
+			continue;
+		h->load_pct = pct;
+		snprintf(h->limit, sizeof(h->limit), "%s", side[i].name);
+	}
+	if (isnan(h->tx_pps))
+		h->fit = FIT_UNPACED;
+	else if (isnan(h->load_pct))
+		h->fit = FIT_UNRATED;
+	else
+		h->fit = h->load_pct > FULL_PCT ? FIT_OVER : FIT_OK;
+}
+
+int capacity_build(const struct plan *p, const struct profile *profile, double nic_gbps,
+		   double nic_mpps, struct capacity *c, struct err *e)
+{
+	*c = (struct capacity){
+		.host = calloc(p->host_count, sizeof(*c->host)),
+		.host_count = p->host_count,
+		.worst = SIZE_MAX,
+		.scale = NAN,
+	};
+	if (c->host == NULL)
+		return err_set(e, ENOMEM, "out of memory for %zu hosts", p->host_count);
+	for (size_t i = 0; i < p->flow_count; i++)
+		flow_add(c, &p->flow[i]);
+	for (size_t i = 0; i < p->host_count; i++) {
+		struct capacity_host *h = &c->host[i];
+
+		memcpy(h->name, p->matrix->host[i].name, sizeof(h->name));
+		rate_host(h, &profile[i], nic_gbps, nic_mpps);
+		c->over += h->fit == FIT_OVER;
+		c->unpaced += h->fit == FIT_UNPACED;
+		c->unrated += h->fit == FIT_UNRATED;
+		if (!isnan(h->load_pct) &&
+		    (c->worst == SIZE_MAX || h->load_pct > c->host[c->worst].load_pct))
+			c->worst = i;
+	}
+	if (c->worst != SIZE_MAX && c->host[c->worst].load_pct > 0)
+		c->scale = 100 / c->host[c->worst].load_pct;
+	return 0;
+}
+
+void capacity_free(struct capacity *c)
+{
+	free(c->host);
+	*c = (struct capacity){ 0 };
+}

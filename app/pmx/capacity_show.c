@@ -1,0 +1,204 @@
+#include "capacity_show.h"
+
+#include "columns.h"
+#include "json_put.h"
+#include "render.h"
+#include "text.h"
+
+#include "units.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW capacity_host
+
+static struct cell fit(const void *ctx, const void *item)
+{
+	const struct capacity_host *h = item;
+
+	(void)ctx;
+	return cell_text(fit_name[h->fit]);
+}
+
+// clang-format off
+static const struct column column[] = {
+	{ NAME("host", "host"), AT(TEXT, name) },
+	{ PACKETS("flows_out", "flows out"), AT(U64, flows_out) },
+	{ PACKETS("flows_in", "flows in"), AT(U64, flows_in) },
+	{ PPS("requests_pps", "requests/s"), AT(DOUBLE, requests_pps) },
+	{ PPS("replies_owed_pps", "replies/s"), AT(DOUBLE, owed_pps) },
+	{ PPS("tx_pps", "out pps"), AT(DOUBLE, tx_pps) },
+	{ GBPS("tx_l1_gbps", "out b/s"), AT(DOUBLE, tx_l1_bps) },
+	{ PPS("rx_pps", "in pps"), AT(DOUBLE, rx_pps) },
+	{ GBPS("rx_l1_gbps", "in b/s"), AT(DOUBLE, rx_l1_bps) },
+	{ PPS("rated_pps", NULL), AT(DOUBLE, rated_pps) },
+	{ GBPS("rated_gbps", NULL), AT(DOUBLE, rated_bps) },
+	{ PCT("load_pct", "load %", 1), AT(DOUBLE, load_pct) },
+	{ NAME("limit", "by"), AT(TEXT, limit) },
+	{ NAME("fit", ""), MADE(fit) },
+};
+// clang-format on
+
+static struct table table_of(const struct capacity *c)
+{
+	return (struct table){
+		.key = "hosts",
+		.title = "HOSTS, what the NIC carries each way (wire, L1)",
+		.column = column,
+		.columns = sizeof(column) / sizeof(column[0]),
+		.rows = c->host_count,
+		.item = (const char *)c->host,
+		.item_bytes = sizeof(*c->host),
+	};
+}
+
+char *rate_str(double pps, char *buf, size_t size)
+{
+	static const struct {
+		double pps;
+		const char *suffix;
+	} unit[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 0, "" } };
+	size_t i = 0;
+
+	while (pps < unit[i].pps)
+		i++;
+	double v = unit[i].pps > 0 ? pps / unit[i].pps : pps;
+	double step = v > 0 ? pow(10, floor(log10(v)) - 3) : 1;
+	// 125.0 must not become 124.9 by the last bit of the quotient
+	snprintf(buf, size, "%.4g%s", floor(v / step + 1e-6) * step, unit[i].suffix);
+	return buf;
+}
+
+static double total_pps(const struct plan *p)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < p->flow_count; i++)
+		sum += p->flow[i].rate_pps == RATE_UNPACED ? NAN : p->flow[i].rate_pps;
+	return sum;
+}
+
+static void put_title(FILE *f, const struct plan *p, bool colour)
+{
+	const struct matrix *m = p->matrix;
+	double pps = total_pps(p);
+	char buf[24];
+
+	text_begin(f, TEXT_BOLD, colour);
+	fprintf(f, "%s: %zu hosts, %zu flow%s, request %u B (frame %u), reply %u B (frame %u)",
+		m->name, m->host_count, p->flow_count, p->flow_count == 1 ? "" : "s",
+		m->traffic.req_bytes, frame_bytes(m->traffic.req_bytes), m->traffic.rep_bytes,
+		frame_bytes(m->traffic.rep_bytes));
+	text_end(f, TEXT_BOLD, colour);
+	if (isnan(pps))
+		fputs("\n\n", f);
+	else
+		fprintf(f, "\n%spps of requests in all, as many replies\n\n",
+			si_str(pps, buf, sizeof(buf)));
+}
+
+// How to make the worst host fit.
+static void fix_write(const struct plan *p, const struct capacity *c, char *buf, size_t size)
+{
+	const struct matrix *m = p->matrix;
+	const struct capacity_host *h = &c->host[c->worst];
+	const char *less = strchr(h->limit, 'G') != NULL ? ", smaller requests or replies" : "";
+	bool one_rate = m->traffic.pattern == PATTERN_MESH && m->traffic.cell_count == 0 &&
+			m->traffic.line_pct == 0;
+	char rate[24], now[24];
+
+	buf[0] = '\0';
+	if (one_rate)
+		text_append(buf, size, "rate: %s fits everywhere (now %s); else fewer flows%s",
+			    rate_str(m->traffic.rate.pps * c->scale, rate, sizeof(rate)),
+			    rate_str(m->traffic.rate.pps, now, sizeof(now)), less);
+	else
+		text_append(buf, size,
+			    "multiply every rate by %s, or take load off the hosts marked OVER: "
+			    "lower rates in their rows and columns, fewer flows%s",
+			    rate_str(c->scale, rate, sizeof(rate)), less);
+	text_append(buf, size, ", or a faster NIC (%s is what limits %s)", h->limit, h->name);
+}
+
+static void verdict_write(const struct capacity *c, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (c->over > 0)
+		text_append(buf, size,
+			    "over capacity on %zu of %zu hosts; the worst is %s with %.1f %%",
+			    c->over, c->host_count, c->host[c->worst].name,
+			    c->host[c->worst].load_pct);
+	else if (c->worst != SIZE_MAX)
+		text_append(buf, size,
+			    "every NIC with a rating carries it; the most loaded is %s with "
+			    "%.1f %%",
+			    c->host[c->worst].name, c->host[c->worst].load_pct);
+	else
+		text_append(buf, size, "nothing to compare");
+	if (c->unpaced > 0)
+		text_append(buf, size,
+			    "; %zu of %zu hosts have unpaced flows, which take what they get",
+			    c->unpaced, c->host_count);
+	if (c->unrated > 0)
+		text_append(
+			buf, size,
+			"; %zu of %zu hosts have no rating in their profile: give --nic-gbps or "
+			"--nic-mpps",
+			c->unrated, c->host_count);
+}
+
+void capacity_text(FILE *f, const struct plan *p, const struct capacity *c, bool colour)
+{
+	struct table t = table_of(c);
+	enum text_style style = c->over > 0 ? TEXT_BAD : TEXT_GOOD;
+	char text[1024];
+
+	put_title(f, p, colour);
+	render_table_text(f, &t, colour);
+	fputc('\n', f);
+	verdict_write(c, text, sizeof(text));
+	text_begin(f, style, colour);
+	text_wrapped(f, "VERDICT     ", text);
+	text_end(f, style, colour);
+	if (c->over == 0)
+		return;
+	fix_write(p, c, text, sizeof(text));
+	text_wrapped(f, "FIX         ", text);
+}
+
+void capacity_json(FILE *f, const struct plan *p, const struct capacity *c)
+{
+	struct json_put j = { .f = f };
+	struct table t = table_of(c);
+	struct cell cell[COLUMNS_MAX];
+	char text[1024];
+
+	json_put_begin(&j, '{');
+	json_put_count(&j, "pmx_check", PMX_CHECK_VERSION);
+	json_put_text(&j, "name", p->matrix->name);
+	json_put_text(&j, "matrix", p->matrix->file);
+	json_put_text(&j, "matrix_sha256", p->matrix->sha256);
+	json_put_count(&j, "request_bytes", p->matrix->traffic.req_bytes);
+	json_put_count(&j, "reply_bytes", p->matrix->traffic.rep_bytes);
+	json_put_count(&j, "flows", p->flow_count);
+	json_put_real(&j, "requests_pps", total_pps(p));
+	json_put_key(&j, t.key);
+	json_put_begin(&j, '[');
+	for (size_t r = 0; r < t.rows; r++) {
+		table_row(&t, r, cell);
+		json_put_row(&j, &t, cell);
+	}
+	json_put_end(&j, ']');
+	json_put_count(&j, "hosts_over", c->over);
+	json_put_count(&j, "hosts_unpaced", c->unpaced);
+	json_put_count(&j, "hosts_unrated", c->unrated);
+	json_put_real(&j, "rates_fit_times", c->scale);
+	verdict_write(c, text, sizeof(text));
+	json_put_text(&j, "verdict", text);
+	if (c->over > 0)
+		fix_write(p, c, text, sizeof(text));
+	json_put_text(&j, "fix", c->over > 0 ? text : "");
+	json_put_end(&j, '}');
+	fputc('\n', f);
+}

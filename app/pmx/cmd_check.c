@@ -1,0 +1,97 @@
+// pmx check: will the NICs carry this?
+#include "cmd.h"
+
+#include "capacity.h"
+#include "capacity_show.h"
+#include "plan.h"
+#include "profile.h"
+#include "render.h"
+#include "spew.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int json_write(const char *path, const struct plan *p, const struct capacity *c,
+		      struct err *e)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int ret;
+
+	if (f == NULL)
+		return err_set(e, ENOMEM, "out of memory");
+	capacity_json(f, p, c);
+	ret = fclose(f) == 0 ? spew(path, text, len, e) : err_set(e, ENOMEM, "out of memory");
+	free(text);
+	return ret;
+}
+
+static int show(const struct opts *o, const struct plan *p, const struct capacity *c)
+{
+	bool colour = strcmp(o->color, "always") == 0 ||
+		      (strcmp(o->color, "auto") == 0 && report_colour(stdout));
+	struct err e = { 0 };
+
+	if (o->json == NULL || strcmp(o->json, "-") != 0)
+		capacity_text(stdout, p, c, colour);
+	if (o->json != NULL && json_write(o->json, p, c, &e) < 0) {
+		complain("%s", e.msg);
+		return EXIT_HOST;
+	}
+	return c->over > 0 ? EXIT_LIMIT : EXIT_GOOD;
+}
+
+static int check(const struct opts *o, const struct matrix *m, const struct profile *profile,
+		 struct err *e)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct plan_input in = {
+		.matrix = m,
+		.profile = profile,
+		.run_id = "check",
+		.local_cpus = cpus > 0 ? (unsigned)cpus : 1,
+		.warmup_ns = m->timing.warmup_ns,
+		.duration_ns = m->timing.duration_ns,
+		.lease_ns = m->timing.lease_ns,
+	};
+	struct capacity c;
+	struct plan p;
+	int ret = plan_build(&in, &p, e);
+
+	if (ret < 0)
+		return ret;
+	ret = capacity_build(&p, profile, o->nic_gbps, o->nic_mpps, &c, e);
+	if (ret == 0) {
+		ret = show(o, &p, &c);
+		capacity_free(&c);
+	}
+	plan_free(&p);
+	return ret;
+}
+
+int cmd_check(struct opts *o)
+{
+	struct profile_dirs dirs;
+	struct profile *profile;
+	struct matrix m;
+	struct err e = { 0 };
+	int ret = cmd_load(o, &m);
+
+	if (ret != EXIT_GOOD)
+		return ret;
+	profile_dirs_find(o->drivers, &dirs);
+	ret = profile_load_all(&m, dirs.dir, &profile, &e);
+	if (ret == 0) {
+		ret = check(o, &m, profile, &e);
+		free(profile);
+	}
+	matrix_free(&m);
+	if (ret >= 0)
+		return ret;
+	complain("%s", e.msg);
+	return EXIT_USAGE;
+}

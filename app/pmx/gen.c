@@ -1,0 +1,185 @@
+#include "gen.h"
+
+#include "units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define DATA_NET "198.18.0.0/24" // RFC 2544
+#define DATA_NET_LARGE "198.18.0.0/16"
+#define SMALL_NET_HOSTS 254
+
+struct net {
+	uint32_t addr;
+	unsigned prefix_len;
+};
+
+static int net_parse(const struct gen *g, struct net *net, struct err *e)
+{
+	const char *text = g->data_net != NULL			  ? g->data_net
+			   : g->servers->count <= SMALL_NET_HOSTS ? DATA_NET
+								  : DATA_NET_LARGE;
+	char base[16];
+
+	if (parse_ip4_prefix(text, &net->addr, &net->prefix_len, e) < 0)
+		return e == NULL ? -EINVAL : err_wrap(e, "option '--data-net'");
+	uint32_t mask = UINT32_MAX << (32 - net->prefix_len);
+	if ((net->addr & ~mask) != 0)
+		return err_set(
+			e, EINVAL,
+			"option '--data-net': '%s' is an address in its net: expected the net, "
+			"%s/%u",
+			text, ip4_str(net->addr & mask, base, sizeof(base)), net->prefix_len);
+	// without the network's own address and broadcast
+	uint64_t room = net->prefix_len >= 31 ? 0 : (1ull << (32 - net->prefix_len)) - 2;
+	if (room < g->servers->count)
+		return err_set(e, EINVAL,
+			       "option '--data-net': '%s' has %" PRIu64 " addresses for %zu hosts: "
+			       "expected a shorter prefix",
+			       text, room, g->servers->count);
+	return 0;
+}
+
+// A YAML scalar: plain where that is sure to be read as the same text, else in double quotes.
+static void text_write(FILE *f, const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "._/@-:";
+	size_t len = strlen(s);
+
+	if (len > 0 && strspn(s, plain) == len && strchr("-:@", s[0]) == NULL &&
+	    s[len - 1] != ':' && strcmp(s, "null") != 0) {
+		fputs(s, f);
+		return;
+	}
+	fputc('"', f);
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			fprintf(f, "\\x%02x", *s);
+		else
+			fprintf(f, strchr("\"\\", *s) != NULL ? "\\%c" : "%c", *s);
+	fputc('"', f);
+}
+
+static void key_write(FILE *f, const char *key, const char *value)
+{
+	fprintf(f, "  %s: ", key);
+	text_write(f, value);
+	fputc('\n', f);
+}
+
+static void comment_write(FILE *f, const struct gen *g)
+{
+	fprintf(f, "# %zu hosts of ", g->servers->count);
+	for (const char *s = g->source; *s != '\0'; s++)
+		fputc((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s, f);
+	fputc('\n', f);
+}
+
+// In the shortest form that a reader of the file knows again: 5k, 2.5M.
+static void rate_write(FILE *f, const struct rate *r)
+{
+	static const struct {
+		double pps;
+		const char *suffix;
+	} unit[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
+	char text[64];
+
+	if (r->max) {
+		fputs("max", f);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]); i++) {
+		struct rate back;
+
+		if (r->pps < unit[i].pps)
+			continue;
+		snprintf(text, sizeof(text), "%.6g%s", r->pps / unit[i].pps, unit[i].suffix);
+		if (strchr(text, 'e') == NULL && parse_rate(text, &back, NULL) == 0 &&
+		    back.pps == r->pps) {
+			fputs(text, f);
+			return;
+		}
+	}
+	snprintf(text, sizeof(text), "%.9f", r->pps);
+	size_t len = strlen(text);
+	while (text[len - 1] == '0')
+		len--;
+	fprintf(f, "%.*s", (int)(text[len - 1] == '.' ? len - 1 : len), text);
+}
+
+static void defaults_write(FILE *f, const struct gen *g)
+{
+	fputs("\n# What holds for every host that does not say otherwise.\ndefaults:\n", f);
+	if (g->device != NULL)
+		key_write(f, "device", g->device);
+	else if (g->driver == NULL)
+		fputs("  # FILL IN the device under test: a PCI address, or a kernel interface "
+		      "with\n"
+		      "  # its driver. It may stand in each host instead.\n"
+		      "  # device: 0000:3b:00.0\n"
+		      "  # device: eth1\n"
+		      "  # driver: af_packet\n",
+		      f);
+	if (g->driver != NULL)
+		key_write(f, "driver", g->driver);
+	fprintf(f, "  queues: %" PRIu64 "\n", g->queues);
+}
+
+static void hosts_write(FILE *f, const struct gen *g, const struct net *net)
+{
+	fputs("\nhosts:\n", f);
+	for (size_t i = 0; i < g->servers->count; i++) {
+		const struct server *s = &g->servers->server[i];
+		char addr[16];
+
+		fputs("  ", f);
+		text_write(f, s->name);
+		fputs(": {", f);
+		if (s->ssh[0] != '\0' && !g->local) {
+			fputs("ssh: ", f);
+			text_write(f, s->ssh);
+			fputs(", ", f);
+		}
+		fprintf(f, "addr: %s/%u}\n",
+			ip4_str(net->addr + (uint32_t)i + 1, addr, sizeof(addr)), net->prefix_len);
+	}
+}
+
+static void traffic_write(FILE *f, const struct gen *g)
+{
+	fprintf(f,
+		"\n# Sizes are UDP payload: 18 bytes are the smallest Ethernet frame, 64 with "
+		"FCS.\n"
+		"traffic:\n"
+		"  request: %" PRIu64 "\n"
+		"  reply: %" PRIu64 "\n"
+		"  port: %" PRIu64 "\n"
+		"  streams: %" PRIu64 "\n"
+		"  pattern: mesh     # every ordered pair; single pairs by 'cells: {a: {b: 10k}}'\n"
+		"  rate: ",
+		g->request, g->reply, g->port, g->streams);
+	rate_write(f, &g->pps);
+	fputs("     # requests/s of each pair, or max\n", f);
+}
+
+int gen_write(FILE *f, const struct gen *g, struct err *e)
+{
+	struct net net;
+	int ret = net_parse(g, &net, e);
+
+	if (ret < 0)
+		return ret;
+	comment_write(f, g);
+	fprintf(f, "pmx: 1\ntransport: %s\n", g->local ? "local" : "ssh");
+	if (g->ssh_user != NULL && !g->local) {
+		fputs("\nssh:\n", f);
+		key_write(f, "user", g->ssh_user);
+	}
+	defaults_write(f, g);
+	hosts_write(f, g, &net);
+	traffic_write(f, g);
+	fputs("\ntiming:\n  warmup: 1s\n  duration: 10s\n  drain: 1s\n", f);
+	return 0;
+}

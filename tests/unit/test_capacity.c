@@ -1,0 +1,221 @@
+#include "capacity.h"
+#include "capacity_show.h"
+
+#include "planlib.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#define RACK                                            \
+	"pmx: 1\n"                                      \
+	"defaults: {device: eth1, driver: af_packet}\n" \
+	"hosts:\n"                                      \
+	"  a: {addr: 198.18.0.1/24}\n"                  \
+	"  b: {addr: 198.18.0.2/24}\n"                  \
+	"  c: {addr: 198.18.0.3/24}\n"
+
+static void capacity_of(struct planned *p, const char *traffic, double gbps, double mpps,
+			struct capacity *c)
+{
+	char text[1024];
+	struct err e = { 0 };
+
+	snprintf(text, sizeof(text), RACK "traffic: %s\n", traffic);
+	planned_good(p, text);
+	assert_int_equal(capacity_build(&p->plan, p->profile, gbps, mpps, c, &e), 0);
+}
+
+static void near(double a, double b)
+{
+	if (!(fabs(a - b) <= 1e-9 * fabs(b)))
+		fail_msg("%.12g is not %.12g", a, b);
+}
+
+// By hand: 64-byte frames are 84 bytes of L1, 558-byte frames 578.
+static void both_ways(void **state)
+{
+	struct planned p;
+	struct capacity c;
+
+	(void)state;
+	capacity_of(&p, "{reply: 512, pattern: cells, cells: {a: {b: 100k, c: 50k}, c: {a: 10k}}}",
+		    1, 0, &c);
+	const struct capacity_host *a = &c.host[0], *b = &c.host[1];
+	assert_int_equal(a->flows_out, 2);
+	assert_int_equal(a->flows_in, 1);
+	near(a->requests_pps, 150e3);
+	near(a->owed_pps, 10e3);
+	near(a->tx_pps, 160e3);
+	near(a->rx_pps, 160e3);
+	near(a->tx_l1_bps, 150e3 * 84 * 8 + 10e3 * 578 * 8);
+	near(a->rx_l1_bps, 10e3 * 84 * 8 + 150e3 * 578 * 8);
+	near(b->tx_l1_bps, 100e3 * 578 * 8);
+	near(b->rx_l1_bps, 100e3 * 84 * 8);
+	near(a->load_pct, 100 * a->rx_l1_bps / 1e9);
+	assert_string_equal(a->limit, "rx Gb/s");
+	assert_int_equal(a->fit, FIT_OK);
+	assert_int_equal(c.worst, 0);
+	capacity_free(&c);
+	planned_free(&p);
+}
+
+// 64/64 at 100G tops out at 74.4 M requests/s a host: the same link carries the replies.
+static void line_rate(void **state)
+{
+	struct planned p;
+	struct capacity c;
+
+	(void)state;
+	capacity_of(&p, "{rate: 37.2023809M}", 100, 0, &c);
+	assert_int_equal(c.over, 0);
+	assert_true(c.host[0].load_pct > 99.9999);
+	capacity_free(&c);
+	planned_free(&p);
+	capacity_of(&p, "{rate: 37.203M}", 100, 0, &c);
+	assert_int_equal(c.over, 3);
+	assert_int_equal(c.host[2].fit, FIT_OVER);
+	capacity_free(&c);
+	planned_free(&p);
+	capacity_of(&p, "{rate: 250k}", 0, 1, &c); // 1.0 Mpps of 1 Mpps is not over
+	assert_int_equal(c.over, 0);
+	near(c.host[1].load_pct, 100);
+	near(c.scale, 1);
+	assert_string_equal(c.host[1].limit, "tx pps");
+	capacity_free(&c);
+	planned_free(&p);
+}
+
+static void not_comparable(void **state)
+{
+	struct planned p;
+	struct capacity c;
+
+	(void)state;
+	capacity_of(&p, "{pattern: cells, cells: {a: {b: max, c: 10k}}}", 1, 1, &c);
+	assert_int_equal(c.host[0].fit, FIT_UNPACED);
+	assert_int_equal(c.host[1].fit, FIT_UNPACED);
+	assert_int_equal(c.host[2].fit, FIT_OK);
+	assert_true(isnan(c.host[0].tx_pps) && isnan(c.host[1].tx_l1_bps));
+	assert_int_equal(c.unpaced, 2);
+	capacity_free(&c);
+	planned_free(&p);
+	capacity_of(&p, "{rate: 10k}", 0, 0, &c); // af_packet has no rating
+	assert_int_equal(c.unrated, 3);
+	assert_true(isnan(c.scale) && isnan(c.host[0].load_pct));
+	assert_int_equal(c.worst, SIZE_MAX);
+	capacity_free(&c);
+	planned_free(&p);
+}
+
+static void profile_rating(void **state)
+{
+	struct planned p;
+	struct capacity c;
+	struct err e = { 0 };
+
+	(void)state;
+	planned_good(&p, RACK "traffic: {rate: 10k}\n");
+	p.profile[1].rated_mpps = 0.03; // it sends and receives 40 kpps
+	p.profile[2].speed_gbps = 10;
+	assert_int_equal(capacity_build(&p.plan, p.profile, 0, 0, &c, &e), 0);
+	assert_int_equal(c.host[0].fit, FIT_UNRATED);
+	assert_int_equal(c.host[1].fit, FIT_OVER);
+	assert_int_equal(c.host[2].fit, FIT_OK);
+	near(c.scale, 0.75);
+	capacity_free(&c);
+	assert_int_equal(capacity_build(&p.plan, p.profile, 0, 1, &c, &e), 0); // the option wins
+	assert_int_equal(c.over, 0);
+	capacity_free(&c);
+	planned_free(&p);
+}
+
+static json_t *json_of(const struct planned *p, const struct capacity *c)
+{
+	char *text;
+	size_t len;
+	json_error_t je;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	capacity_json(f, &p->plan, c);
+	fclose(f);
+	json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, &je);
+	if (json == NULL)
+		fail_msg("%s\n%s", je.text, text);
+	free(text);
+	return json;
+}
+
+static void shown(void **state)
+{
+	struct planned p;
+	struct capacity c;
+	char *text;
+	size_t len;
+
+	(void)state;
+	capacity_of(&p, "{rate: 100k}", 0, 0.1, &c);
+	FILE *f = open_memstream(&text, &len);
+	assert_non_null(f);
+	capacity_text(f, &p.plan, &c, false);
+	fclose(f);
+	assert_non_null(strstr(text, "over capacity on 3 of 3 hosts; the worst is a with 400.0 %"));
+	assert_non_null(strstr(text, "rate: 25k fits everywhere (now 100k)"));
+	json_t *json = json_of(&p, &c), *host = json_array_get(json_object_get(json, "hosts"), 2);
+	assert_string_equal(json_string_value(json_object_get(host, "fit")), "OVER");
+	near(json_number_value(json_object_get(host, "load_pct")), 400);
+	near(json_number_value(json_object_get(host, "tx_pps")), 400e3);
+	assert_true(json_is_null(json_object_get(host, "rated_gbps")));
+	near(json_number_value(json_object_get(json, "rates_fit_times")), 0.25);
+	json_decref(json);
+	free(text);
+	capacity_free(&c);
+	planned_free(&p);
+
+	capacity_of(&p, "{rate: max}", 0, 0.1, &c);
+	json = json_of(&p, &c);
+	host = json_array_get(json_object_get(json, "hosts"), 0);
+	assert_true(json_is_null(json_object_get(host, "tx_pps")));
+	assert_true(json_is_null(json_object_get(json, "requests_pps")));
+	assert_true(json_is_null(json_object_get(json, "fix")));
+	json_decref(json);
+	capacity_free(&c);
+	planned_free(&p);
+}
+
+static void rate_strings(void **state)
+{
+	static const struct {
+		double pps;
+		const char *text;
+	} t[] = {
+		{ 125000, "125k" },	    { 92592.59, "92.59k" },
+		{ 0.5156, "0.5156" },	    { 1, "1" },
+		{ 999.99, "999.9" },	    { 1000, "1k" },
+		{ 2.5e6, "2.5M" },	    { 0, "0" },
+		{ 14880952, "14.88M" },	    { 1e10, "10G" },
+		{ 0.00123456, "0.001234" },
+	};
+	char buf[24];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct rate r;
+
+		assert_string_equal(rate_str(t[i].pps, buf, sizeof(buf)), t[i].text);
+		assert_int_equal(parse_rate(buf, &r, NULL), 0);
+		assert_true(r.pps <= t[i].pps);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_ways),	  cmocka_unit_test(line_rate),
+		cmocka_unit_test(not_comparable), cmocka_unit_test(profile_rating),
+		cmocka_unit_test(shown),	  cmocka_unit_test(rate_strings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
