@@ -7,6 +7,7 @@
 #include <rte_ring.h>
 
 #include <errno.h>
+#include <netinet/ip_icmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -194,7 +195,7 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	} __attribute__((packed, aligned(2))) *f = rte_pktmbuf_mtod(m, void *);
 	uint16_t total = rte_be_to_cpu_16(f->ip.total_length);
 	if (m->data_len < sizeof(*f) || total < sizeof(f->ip) + sizeof(f->icmp) ||
-	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != RTE_IP_ICMP_ECHO_REQUEST) {
+	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != ICMP_ECHO) {
 		rte_pktmbuf_free(m);
 		return;
 	}
@@ -205,7 +206,7 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	f->ip.time_to_live = FRAME_TTL;
 	f->ip.hdr_checksum = 0;
 	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
-	f->icmp.icmp_type = RTE_IP_ICMP_ECHO_REPLY;
+	f->icmp.icmp_type = ICMP_ECHOREPLY;
 	f->icmp.icmp_cksum = 0;
 	f->icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&f->icmp, total - sizeof(f->ip));
 	m->ol_flags = 0;
