@@ -1,0 +1,39 @@
+#include "cmd.h"
+#include "fleet_collect.h"
+
+#include <math.h>
+
+// From the hosts, or from what `pmx collect` brought here.
+static int summarize(struct fleet *f)
+{
+	const struct opts *o = f->opts;
+
+	if (o->no_collect) {
+		fleet_collect_dir(f, o->results);
+	} else {
+		fleet_connect(f);
+		fleet_collect(f);
+	}
+	size_t failed = fleet_complain(f);
+	if (f->dry)
+		return failed > 0 ? EXIT_HOST : EXIT_GOOD;
+	// how far apart they started is known to who started them only
+	return fleet_report(f, (struct skew){ .ns = NAN, .error_ns = NAN });
+}
+
+int cmd_summarize(struct opts *o)
+{
+	struct matrix m;
+	struct fleet f;
+	int code = cmd_load(o, &m);
+
+	if (code != EXIT_GOOD)
+		return code;
+	code = fleet_init(&f, o, &m, false);
+	if (code == EXIT_GOOD) {
+		code = summarize(&f);
+		fleet_free(&f);
+	}
+	matrix_free(&m);
+	return code;
+}
