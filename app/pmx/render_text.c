@@ -67,14 +67,12 @@ static const struct line time_line[] = {
 	{ "RTT",
 	  "avg {rtt_avg_us}, p50 {rtt_p50_us}, p99 {rtt_p99_us}, p99.9 {rtt_p999_us}, max "
 	  "{rtt_max_us}",
-	  NULL },
+	  "rtt_max_us" },
 	{ "", "worst flow {rtt_worst_src} -> {rtt_worst_dst}: p99 {rtt_worst_p99_us}",
 	  "rtt_worst_p99_us" },
 	{ "SCHEDULE", "requests left late by p99 {lateness_p99_us}, at most {lateness_max_us}",
 	  "lateness_max_us" },
-	{ "START",
-	  "the first requests were due within {start_skew_us} of each other "
-	  "(+- {start_skew_error_us})",
+	{ "START", "hosts started within {start_skew_us} of each other (+- {start_skew_error_us})",
 	  "start_skew_us" },
 	{ "DUPLICATE", "{dup_forward} requests", "dup_forward" },
 	{ "DUPLICATE", "{dup_back} replies", "dup_back" },

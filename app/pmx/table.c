@@ -10,9 +10,11 @@
 
 static const double power10[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9 };
 
-#define EXACT_MAX 9007199254740992.0 // 2^53: up to here a double holds every integer
+// Fifteen digits survive the way to a double and back, and a multiplication on it. What needs more
+// stays as it is and is printed in full.
+#define EXACT_MAX 1e15
 
-// v in units of the last decimal, when that is exact: so that what is rounded here, printed and
+// v in units of the last decimal, where that is exact: so that what is rounded here, printed and
 // read back is the same double.
 static bool scaled(double v, unsigned decimals, int64_t *out)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define CELL_TEXT_MAX 64 // enough for cell_str of every form but FORM_TEXT, which needs no buffer
-#define COLUMNS_MAX 64
+#define COLUMNS_MAX 96
 
 enum cell_kind {
 	CELL_NONE, // not measured: blank in text and CSV, null in JSON, never 0
@@ -74,8 +74,10 @@ struct table {
 	const struct column *column;
 	size_t columns;
 	size_t rows;
-	const char *item;      // of row 0 (of item 0, with an order)
-	size_t item_bytes;     // from one item to the next
+	const char *item;  // of row 0 (of item 0, with an order)
+	size_t item_bytes; // from one item to the next
+	const char *const
+		*shown;	       // keys in the order of the text, NULL-ended; NULL = columns' order
 	const uint32_t *order; // NULL, or [rows]: row r shows item order[r]
 	const void *ctx;       // for the columns' functions
 };

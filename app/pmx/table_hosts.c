@@ -110,17 +110,17 @@ static const struct column host_column[] = {
 	{ PPS("target_pps", NULL), MADE(target_pps) },
 	{ PPS("sent_pps", "sent pps"), .csv = "pps", AT(DOUBLE, sent_pps) },
 	{ PPS("returned_pps", "back pps"), .csv = "rep_pps", AT(DOUBLE, returned_pps) },
-	{ PPS("served_pps", "served pps"), AT(DOUBLE, served_pps) },
-	{ GBPS("egress_l1_gbps", "out bps"), AT(DOUBLE, egress_l1_bps) },
-	{ GBPS("ingress_l1_gbps", NULL), AT(DOUBLE, ingress_l1_bps) },
 	{ PCT("loss_pct", "loss %", 3), AT(DOUBLE, loss_pct) },
 	{ US("rtt_p99_us", "p99"), AT(DOUBLE, rtt_p99_ns) },
 	{ PCT("cpu_pct", "box %", 0), AT(DOUBLE, cpu_pct) },
 	{ PCT("cpu_max_pct", "core %", 0), AT(DOUBLE, cpu_max_pct) },
 	{ PCT("agent_cpu_pct", NULL, 0), AT(DOUBLE, agent_cpu_pct) },
-	{ PCT("busy_pct", "queue %", 0), AT(DOUBLE, busy_pct) },
-	{ PACKETS("busiest_queue", "at"), MADE(busiest) },
 	{ PACKETS("queues", NULL), .csv = "workers", MADE(queues) },
+	{ PPS("served_pps", "serving"), AT(DOUBLE, served_pps) },
+	{ GBPS("egress_l1_gbps", "out bps"), AT(DOUBLE, egress_l1_bps) },
+	{ GBPS("ingress_l1_gbps", NULL), AT(DOUBLE, ingress_l1_bps) },
+	{ PCT("busy_pct", "busy %", 0), AT(DOUBLE, busy_pct) },
+	{ PACKETS("busiest_queue", "q"), MADE(busiest) },
 	{ YES("measured", NULL), MADE(measured) },
 	{ NAME("failure", NULL), AT(TEXT, failure) },
 	{ .key = "window_s", .unit = "s", .form = FORM_REAL, .decimals = 9, AT(DOUBLE, window_s) },
@@ -136,6 +136,7 @@ static const struct column host_column[] = {
 	{ PACKETS("lost", NULL), AT(I64, lost) },
 	{ PACKETS("lost_forward", NULL), AT(I64, lost_forward) },
 	{ PACKETS("lost_back", NULL), AT(I64, lost_back) },
+	{ PACKETS("lost_to", NULL), AT(I64, lost_to) },
 	{ PACKETS("lost_here_imissed", NULL), MADE(lost_missed) },
 	{ PACKETS("lost_here_rx_nombuf", NULL), MADE(lost_no_mbuf) },
 	{ PACKETS("lost_here_fabric", NULL), MADE(lost_fabric) },
@@ -156,6 +157,16 @@ static const struct column host_column[] = {
 	{ PACKETS("port_pause_rx", NULL), AT(U64, port.pause_rx) },
 	{ PACKETS("port_pause_tx", NULL), AT(U64, port.pause_tx) },
 	{ PACKETS("port_link_mbps", NULL), AT(U64, port.link_mbps) },
+	{ PACKETS("drop_l2", NULL), AT(U64, drop[DROP_L2]) },
+	{ PACKETS("drop_address", NULL), AT(U64, drop[DROP_ADDRESS]) },
+	{ PACKETS("drop_protocol", NULL), AT(U64, drop[DROP_PROTOCOL]) },
+	{ PACKETS("drop_port", NULL), AT(U64, drop[DROP_PORT]) },
+	{ PACKETS("drop_cookie", NULL), AT(U64, drop[DROP_COOKIE]) },
+	{ PACKETS("drop_stream", NULL), AT(U64, drop[DROP_STREAM]) },
+	{ PACKETS("drop_malformed", NULL), AT(U64, drop[DROP_MALFORMED]) },
+	{ PACKETS("drop_fragment", NULL), AT(U64, drop[DROP_FRAGMENT]) },
+	{ PACKETS("drop_slow", NULL), AT(U64, drop[DROP_SLOW]) },
+	{ PACKETS("drop_nombuf", NULL), AT(U64, drop[DROP_NOMBUF]) },
 	{ NAME("state", NULL), AT(TEXT, state) },
 	{ NAME("ended_by", NULL), AT(TEXT, ended_by) },
 	{ NAME("driver", NULL), AT(TEXT, driver) },
@@ -165,6 +176,11 @@ static const struct column host_column[] = {
 	{ .key = "tsc_hz", .unit = "Hz", .form = FORM_SI, .decimals = 0, MADE(tsc_hz) },
 };
 _Static_assert(sizeof(host_column) / sizeof(host_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
+
+static const char *const host_shown[] = {
+	"host",	      "sent_pps", "returned_pps", "served_pps", "egress_l1_gbps", "loss_pct",
+	"rtt_p99_us", "cpu_pct",  "cpu_max_pct",  "busy_pct",	"busiest_queue",  NULL,
+};
 
 struct table table_hosts(const struct summary *s, const uint32_t *order)
 {
@@ -176,6 +192,7 @@ struct table table_hosts(const struct summary *s, const uint32_t *order)
 		.rows = s->host_count,
 		.item = (const char *)s->host,
 		.item_bytes = sizeof(*s->host),
+		.shown = host_shown,
 		.order = order,
 		.ctx = s,
 	};

@@ -34,9 +34,35 @@ static struct cell queue_index(const void *ctx, const void *item)
 	return q->all ? cell_text("all") : cell_count(q->queue.index);
 }
 
+// A rate of a queue, in its host's window.
+static struct cell rate(const struct summary *s, const struct sum_queue_row *q, uint64_t count)
+{
+	double window_s = s->host[q->host].window_s;
+
+	if (count == COUNTER_UNKNOWN || !(window_s > 0))
+		return (struct cell){ .kind = CELL_NONE };
+	return cell_real((double)count / window_s);
+}
+
+static struct cell sent_pps(const void *ctx, const void *item)
+{
+	const struct sum_queue_row *q = item;
+
+	return rate(ctx, q, q->queue.requests_sent);
+}
+
+static struct cell returned_pps(const void *ctx, const void *item)
+{
+	const struct sum_queue_row *q = item;
+
+	return rate(ctx, q, q->queue.replies_received);
+}
+
 static const struct column queue_column[] = {
 	{ NAME("host", "host"), MADE(host_name) },
 	{ NAME("dir", NULL), MADE(direction) },
+	{ PPS("sent_pps", NULL), .csv = "pps", MADE(sent_pps) },
+	{ PPS("returned_pps", NULL), .csv = "rep_pps", MADE(returned_pps) },
 	{ .key = "queue", .title = "queue", .form = FORM_TEXT, MADE(queue_index) },
 	{ .key = "lcore", .title = "cpu", .form = FORM_COUNT, AT(U64, queue.lcore) },
 	{ PACKETS("requests_sent", "sent"), AT(U64, queue.requests_sent) },

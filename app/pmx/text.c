@@ -95,67 +95,96 @@ static int shown_width(const char *s)
 	return n;
 }
 
-static void put_padded(FILE *f, const char *s, int width, bool left)
+// One line of a table, made cell by cell. Spaces are put when something follows them, so that no
+// line ends in any.
+struct row_line {
+	FILE *f;
+	int owed; // spaces
+};
+
+static void put_cell(struct row_line *l, const char *s, int width, bool left)
 {
 	int pad = width - shown_width(s);
 
-	if (left)
-		fprintf(f, "%s%*s", s, pad, "");
-	else
-		fprintf(f, "%*s%s", pad, "", s);
+	l->owed += 2 + (left ? 0 : pad);
+	if (*s == '\0') {
+		l->owed += left ? pad : 0;
+		return;
+	}
+	fprintf(l->f, "%*s%s", l->owed, "", s);
+	l->owed = left ? pad : 0;
 }
 
-// How wide each column is over the rows shown; 0 = not shown, because it has no title or no cell
-// with a value.
-static void measure(const struct table *t, int *width)
+// What of a table the text shows: columns in order, and how wide over the rows.
+struct view {
+	size_t column[COLUMNS_MAX];
+	int width[COLUMNS_MAX];
+	size_t columns;
+};
+
+static void choose(const struct table *t, struct view *v)
+{
+	v->columns = 0;
+	for (size_t i = 0; t->shown != NULL && t->shown[i] != NULL; i++)
+		v->column[v->columns++] = table_find(t, t->shown[i]);
+	for (size_t c = 0; t->shown == NULL && c < t->columns; c++)
+		if (t->column[c].title != NULL)
+			v->column[v->columns++] = c;
+	memset(v->width, 0, sizeof(v->width));
+}
+
+// A column in which no row has a value is left out.
+static void measure(const struct table *t, struct view *v)
 {
 	struct cell cell[COLUMNS_MAX];
 	char buf[CELL_TEXT_MAX];
 
-	memset(width, 0, t->columns * sizeof(*width));
+	choose(t, v);
 	for (size_t r = 0; r < t->rows; r++) {
 		table_row(t, r, cell);
-		for (size_t c = 0; c < t->columns; c++) {
-			if (t->column[c].title == NULL)
-				continue;
+		for (size_t i = 0; i < v->columns; i++) {
+			size_t c = v->column[i];
 			int w = shown_width(cell_str(&t->column[c], &cell[c], buf, sizeof(buf)));
-			width[c] = w > width[c] ? w : width[c];
+			v->width[i] = w > v->width[i] ? w : v->width[i];
 		}
 	}
-	for (size_t c = 0; c < t->columns; c++)
-		if (width[c] > 0 && shown_width(t->column[c].title) > width[c])
-			width[c] = shown_width(t->column[c].title);
+	for (size_t i = 0; i < v->columns; i++) {
+		int w = shown_width(t->column[v->column[i]].title);
+		if (v->width[i] > 0 && v->width[i] < w)
+			v->width[i] = w;
+	}
+}
+
+static void put_row(FILE *f, const struct table *t, const struct view *v, const struct cell *cell)
+{
+	struct row_line line = { .f = f };
+	char buf[CELL_TEXT_MAX];
+
+	for (size_t i = 0; i < v->columns; i++) {
+		const struct column *c = &t->column[v->column[i]];
+		const char *s = cell == NULL ? c->title
+					     : cell_str(c, &cell[v->column[i]], buf, sizeof(buf));
+		if (v->width[i] > 0)
+			put_cell(&line, s, v->width[i], c->left);
+	}
+	fputc('\n', f);
 }
 
 void render_table_text(FILE *f, const struct table *t, bool colour)
 {
 	struct cell cell[COLUMNS_MAX];
-	char buf[CELL_TEXT_MAX];
-	int width[COLUMNS_MAX];
+	struct view v;
 
-	measure(t, width);
+	measure(t, &v);
 	if (t->title != NULL) {
 		text_begin(f, TEXT_BOLD, colour);
 		fputs(t->title, f);
 		text_end(f, TEXT_BOLD, colour);
 		fputc('\n', f);
 	}
-	for (size_t c = 0; c < t->columns; c++) {
-		if (width[c] == 0)
-			continue;
-		fputs("  ", f);
-		put_padded(f, t->column[c].title, width[c], t->column[c].left);
-	}
-	fputc('\n', f);
+	put_row(f, t, &v, NULL);
 	for (size_t r = 0; r < t->rows; r++) {
 		table_row(t, r, cell);
-		for (size_t c = 0; c < t->columns; c++) {
-			if (width[c] == 0)
-				continue;
-			fputs("  ", f);
-			put_padded(f, cell_str(&t->column[c], &cell[c], buf, sizeof(buf)), width[c],
-				   t->column[c].left);
-		}
-		fputc('\n', f);
+		put_row(f, t, &v, cell);
 	}
 }
