@@ -26,11 +26,15 @@ static const struct sum_flow *worst_flow(const struct summary *s,
 	return worst;
 }
 
-// Lost forward, and at a receiver that dropped less than it lost: the rest is the fabric's. What
-// receivers drop has a rule of its own.
+// Requests for a host that went missing without its own port dropping them. What receivers drop has
+// a rule of its own, and so has what no counter tells.
 static double fabric_loss_of(const struct sum_host *h)
 {
-	return (double)h->cause.fabric;
+	double dropped = (double)h->cause.missed + (double)h->cause.no_mbuf;
+
+	if (h->lost_to == LOSS_UNKNOWN || h->cause.fabric == 0)
+		return NAN;
+	return (double)h->lost_to - dropped;
 }
 
 bool rule_forward_loss(const struct summary *s, struct advice *a)

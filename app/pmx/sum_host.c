@@ -224,6 +224,7 @@ static const struct sum_host host_unknown = {
 	.lost = LOSS_UNKNOWN,
 	.lost_forward = LOSS_UNKNOWN,
 	.lost_back = LOSS_UNKNOWN,
+	.lost_to = LOSS_UNKNOWN,
 	.sent_pps = NAN,
 	.returned_pps = NAN,
 	.served_pps = NAN,
@@ -331,6 +332,7 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 	loss_add(&src->lost_forward, f->lost_forward);
 	loss_add(&src->lost_back, f->lost_back);
 
+	loss_add(&dst->lost_to, f->lost_forward);
 	count_add(&dst->served, f->delivered);
 	count_add(&dst->replied, f->replied);
 	count_add(&dst->reply_unsent, f->reply_unsent);

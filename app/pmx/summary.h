@@ -56,6 +56,7 @@ struct sum_host {
 	uint64_t target, paced_sent, sent, unsent, delivered_to, returned; // paced_sent: of target
 	uint64_t served, replied, reply_unsent;				   // what it answered
 	int64_t lost, lost_forward, lost_back;
+	int64_t lost_to; // requests that were sent to it and did not arrive
 	double sent_pps, returned_pps, served_pps, egress_l1_bps, ingress_l1_bps;
 	double achieved_pct, loss_pct, rtt_p99_ns, cpu_pct, cpu_max_pct, agent_cpu_pct;
 	double busy_pct; // of the busiest queue's lcore
