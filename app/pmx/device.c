@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-// What a PMD's ring slot holds besides the MTU's bytes: Ethernet header and one VLAN tag, and the
-// 66 bytes that TPACKET_V2 keeps before them (net_af_packet drops what does not fit, in silence).
-#define SLOT_EXTRA_BYTES (14 + 4 + 66)
+// What a ring's slot holds besides the MTU's bytes: the Ethernet header, and the 66 bytes that
+// TPACKET_V2 keeps before it (net_af_packet drops in silence what does not fit).
+#define SLOT_EXTRA_BYTES (14 + 66)
 #define SLOT_ALIGN 1024
 #define SLOTS_PER_BLOCK 4
 
