@@ -24,26 +24,44 @@ static size_t utf8_length(const unsigned char *s)
 	return n;
 }
 
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+// What cannot stand in a string as it is; returns how many bytes of it that was.
+static size_t put_escaped(FILE *f, const unsigned char *s)
+{
+	size_t n = utf8_length(s);
+
+	if (n == 0)
+		fputs("\\ufffd", f);
+	else if (*s == '"' || *s == '\\')
+		fprintf(f, "\\%c", *s);
+	else if (n == 1)
+		fprintf(f, "\\u%04x", *s);
+	else
+		fwrite(s, 1, n, f);
+	return n > 0 ? n : 1;
+}
+
 // What hosts say may be any bytes; the JSON stays valid.
 static void put_string(FILE *f, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
-	fputc('"', f);
+	putc_unlocked('"', f);
 	while (*s != '\0') {
-		size_t n = utf8_length(s);
+		size_t n = 0;
 
-		if (n == 0)
-			fputs("\\ufffd", f);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(f, "\\u%04x", *s);
-		else
-			fwrite(s, 1, n, f);
-		s += n > 0 ? n : 1;
+		while (is_plain(s[n]))
+			n++;
+		fwrite_unlocked(s, 1, n, f);
+		s += n;
+		if (*s != '\0')
+			s += put_escaped(f, s);
 	}
-	fputc('"', f);
+	putc_unlocked('"', f);
 }
 
 static void new_line(struct json_put *j)
@@ -59,7 +77,7 @@ static void separate(struct json_put *j)
 		return;
 	}
 	if (j->some)
-		fputs(j->inside ? ", " : ",", j->f);
+		fputs_unlocked(j->inside ? ", " : ",", j->f);
 	if (j->depth > 0 && !j->inside)
 		new_line(j);
 	j->some = true;
@@ -86,7 +104,7 @@ void json_put_key(struct json_put *j, const char *key)
 {
 	separate(j);
 	put_string(j->f, key);
-	fputs(": ", j->f);
+	fputs_unlocked(": ", j->f);
 	j->keyed = true;
 }
 
@@ -94,7 +112,7 @@ static void put_raw(struct json_put *j, const char *key, const char *raw)
 {
 	json_put_key(j, key);
 	j->keyed = false;
-	fputs(raw, j->f);
+	fputs_unlocked(raw, j->f);
 }
 
 void json_put_null(struct json_put *j, const char *key)
