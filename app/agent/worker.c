@@ -14,10 +14,11 @@
 #include <unistd.h>
 
 #define HOUSEKEEPING_NS 20000
-#define IDLE_POLLS 64 // empty polls before an idle policy gives the core away
+#define IDLE_POLLS 16 // empty polls before an idle policy gives the core away
 #define SLICE_NS 100000
 #define SLEEPER_NICE -10
-#define IDLE_YIELD_NS 1000
+#define IDLE_YIELD_NS 1000 // doubled with every empty poll
+#define YIELD_STEPS 4
 #define IDLE_SLEEP_NS 50000
 
 static void take_injected(struct queue *q)
@@ -50,9 +51,12 @@ static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
 // Nothing to do: leave the core to others, but not past the next packet that is due. Also `yield`
 // is a sleep, the shortest: sched_yield() gives away a whole slice of the scheduler's, again with
 // every call, and a busy neighbour on the core then holds a polling thread off for 100s of ms.
-static void idle(const struct queue *q, uint64_t now, double tsc_hz)
+// Sleeps that are all of the shortest would use up the thread's share of the core on the way in and
+// out.
+static void idle(const struct queue *q, uint64_t now, uint32_t empty, double tsc_hz)
 {
-	uint64_t ns = q->idle == IDLE_YIELD ? IDLE_YIELD_NS : IDLE_SLEEP_NS;
+	uint32_t step = empty - IDLE_POLLS < YIELD_STEPS ? empty - IDLE_POLLS : YIELD_STEPS;
+	uint64_t ns = q->idle == IDLE_YIELD ? IDLE_YIELD_NS << step : IDLE_SLEEP_NS;
 	uint64_t wake = now + (uint64_t)((double)ns * tsc_hz / 1e9);
 	if (q->sending && q->pace.heap_count > 0) {
 		uint64_t key = pace_key(&q->pace.group[q->pace.heap[0]]);
@@ -111,7 +115,7 @@ int worker_run(void *arg)
 
 		empty = work > 0 ? 0 : empty + 1;
 		if (empty > IDLE_POLLS && q->idle != IDLE_SPIN)
-			idle(q, now, tsc_hz);
+			idle(q, now, empty, tsc_hz);
 	}
 	return 0;
 }
