@@ -21,6 +21,7 @@ const struct advice_rule advice_table[] = {
 	{ "schedule off", rule_schedule_off },
 	{ "tool at its ceiling", rule_tool_at_ceiling },
 	{ "short of target", rule_short_of_target },
+	{ "running late", rule_running_late },
 	{ "replies unsent", rule_replies_unsent },
 	{ "receiver drops", rule_receiver_drops },
 	{ "forward loss", rule_forward_loss },

@@ -18,6 +18,7 @@ bool rule_foreign_traffic(const struct summary *s, struct advice *a);
 // Is the tool the limit?
 bool rule_tool_at_ceiling(const struct summary *s, struct advice *a);
 bool rule_short_of_target(const struct summary *s, struct advice *a);
+bool rule_running_late(const struct summary *s, struct advice *a);
 bool rule_replies_unsent(const struct summary *s, struct advice *a);
 bool rule_receiver_drops(const struct summary *s, struct advice *a);
 bool rule_uneven_queues(const struct summary *s, struct advice *a);

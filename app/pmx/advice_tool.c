@@ -6,6 +6,7 @@
 
 #define BUSY_CEILING_PCT 95.0
 #define OFF_QUEUE_SHARE 0.01
+#define LATE_NS 1e6 // no burst and no idle nap takes so long
 
 static double busy_of(const struct sum_host *h)
 {
@@ -63,6 +64,31 @@ bool rule_short_of_target(const struct summary *s, struct advice *a)
 	    "something else runs on its cores: give %s its own, isolated ones ('lcores' in %s), "
 	    "with "
 	    "'idle: spin'",
+	    name_of(s, h->host), s->matrix->file);
+	return true;
+}
+
+static double late_of(const struct sum_host *h)
+{
+	return h->busy_pct > BUSY_CEILING_PCT ? NAN : h->lateness_p99_ns;
+}
+
+bool rule_running_late(const struct summary *s, struct advice *a)
+{
+	const struct sum_host *h = worst_host(s, late_of, LATE_NS);
+	struct figures t = { 0 };
+
+	if (h == NULL)
+		return false;
+	because(a, "%s sent late: one request in a hundred by %s and more, at most %s",
+		name_of(s, h->host), time_of(&t, h->lateness_p99_ns),
+		time_of(&t, h->lateness_max_ns));
+	if (!isnan(h->busy_pct))
+		because(a, ", with its busiest queue %.0f %% busy", h->busy_pct);
+	fix(a,
+	    "its lcores are kept from running, and round trips include that: see what else runs on "
+	    "%s, "
+	    "give it cores of its own ('lcores' in %s)",
 	    name_of(s, h->host), s->matrix->file);
 	return true;
 }

@@ -76,6 +76,21 @@ static void rtt_figures(struct sum_flow *f, const struct hist *h)
 	f->rtt_max_ns = (double)h->max_ns;
 }
 
+// Packets due: those that the agent sent or booked as unsent. It books them when the trial ends, so
+// that of a live one the rate must tell.
+static uint64_t target_of(const struct sum_flow *f, const struct result *r, double window_s)
+{
+	double due = f->target_pps * window_s;
+
+	if (isnan(f->target_pps) || f->sent == COUNTER_UNKNOWN || f->unsent == COUNTER_UNKNOWN)
+		return COUNTER_UNKNOWN;
+	if (strcmp(r->state, "done") == 0)
+		return f->sent + f->unsent;
+	if (isnan(due))
+		return COUNTER_UNKNOWN;
+	return due > (double)(f->sent + f->unsent) ? (uint64_t)llround(due) : f->sent + f->unsent;
+}
+
 // What the source says of a flow.
 static void flow_take_tx(struct build *b, struct sum_flow *f, const struct result *r,
 			 const struct result_flow_tx *tx, double window_s)
@@ -111,9 +126,7 @@ static void flow_take_tx(struct build *b, struct sum_flow *f, const struct resul
 		hist_merge(b->host_rtt, b->flow_rtt);
 	}
 	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps : NAN;
-	f->target = COUNTER_UNKNOWN;
-	if (tx->rate_pps >= 0 && f->sent != COUNTER_UNKNOWN && f->unsent != COUNTER_UNKNOWN)
-		f->target = f->sent + f->unsent;
+	f->target = target_of(f, r, window_s);
 	f->sent_pps = per_second(f->sent, window_s);
 	f->returned_pps = per_second(f->returned, window_s);
 }

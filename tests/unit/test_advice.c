@@ -98,6 +98,27 @@ static void unsent_a_few(struct mesh_run *r)
 	mesh_leave_unsent(r, 1, 0, 50); // of 100,000
 }
 
+static void give_lateness(struct mesh_run *r, uint64_t ns)
+{
+	struct hist *h = malloc(sizeof(*h));
+
+	assert_non_null(h);
+	hist_reset(h);
+	hist_record_n(h, 300, 900);
+	hist_record_n(h, ns, 100);
+	r->result[2].lateness = h;
+}
+
+static void late(struct mesh_run *r)
+{
+	give_lateness(r, 5000000);
+}
+
+static void hardly_late(struct mesh_run *r)
+{
+	give_lateness(r, 200000);
+}
+
 static void reply_unsent(struct mesh_run *r)
 {
 	mesh_rx(r, 0, 1)->replied -= 9;
@@ -295,6 +316,9 @@ static const struct example example[] = {
 	{ "short of target", unsent_port_full, true, "its port refused 7 bursts", "link is full" },
 	{ "short of target", unsent_a_few, false, NULL, NULL },
 	{ "short of target", queue_busy_and_short, false, NULL, NULL }, // the rule above says why
+	{ "running late", late, true, "c sent late: one request in a hundred by 5.00 ms and more",
+	  "'lcores' in lab.yaml" },
+	{ "running late", hardly_late, false, NULL, NULL },
 	{ "replies unsent", reply_unsent, true, "b could not send 9 of the 100,000 replies it owed",
 	  "txd" },
 	{ "replies unsent", lost_back, false, NULL, NULL },

@@ -535,8 +535,17 @@ static void test_live(void **state)
 	assert_true(s.running);
 	assert_near(s.window_s, 4, 0); // not the planned 10 s
 	assert_near(flow(&s, 1, 0)->sent_pps, SENT / 4.0, 1e-9);
+	assert_int_equal(flow(&s, 1, 0)->target, SENT); // more than 4 s give: it was due, then
 	assert_int_equal(s.invalid_flows, 0);
 	verdict_is(&s, EXIT_GOOD, "running");
+	summary_free(&s);
+
+	// what a sender is behind by is booked as unsent at the end only, but it was due
+	mesh_tx(&r, 1, 0)->sent = 10000;
+	mesh_summarize(&r, &s);
+	assert_int_equal(flow(&s, 1, 0)->target, 4 * PPS);
+	assert_near(s.host[1].achieved_pct, 100.0 * (10000 + SENT) / (4 * PPS + SENT), 1e-9);
+	mesh_tx(&r, 1, 0)->sent = SENT;
 	summary_free(&s);
 
 	for (size_t i = 0; i < 3; i++)
