@@ -2,6 +2,7 @@
 
 #include "columns.h"
 #include "json_put.h"
+#include "rates.h"
 #include "render.h"
 #include "text.h"
 
@@ -53,23 +54,6 @@ static struct table table_of(const struct capacity *c)
 	};
 }
 
-char *rate_str(double pps, char *buf, size_t size)
-{
-	static const struct {
-		double pps;
-		const char *suffix;
-	} unit[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 0, "" } };
-	size_t i = 0;
-
-	while (pps < unit[i].pps)
-		i++;
-	double v = unit[i].pps > 0 ? pps / unit[i].pps : pps;
-	double step = v > 0 ? pow(10, floor(log10(v)) - 3) : 1;
-	// 125.0 must not become 124.9 by the last bit of the quotient
-	snprintf(buf, size, "%.4g%s", floor(v / step + 1e-6) * step, unit[i].suffix);
-	return buf;
-}
-
 static double total_pps(const struct plan *p)
 {
 	double sum = 0;
@@ -83,7 +67,7 @@ static void put_title(FILE *f, const struct plan *p, bool colour)
 {
 	const struct matrix *m = p->matrix;
 	double pps = total_pps(p);
-	char buf[24];
+	char buf[RATE_STR_MAX];
 
 	text_begin(f, TEXT_BOLD, colour);
 	fprintf(f, "%s: %zu hosts, %zu flow%s, request %u B (frame %u), reply %u B (frame %u)",
@@ -94,8 +78,8 @@ static void put_title(FILE *f, const struct plan *p, bool colour)
 	if (isnan(pps))
 		fputs("\n\n", f);
 	else
-		fprintf(f, "\n%spps of requests in all, as many replies\n\n",
-			si_str(pps, buf, sizeof(buf)));
+		fprintf(f, "\n%s of requests in all, as many replies\n\n",
+			rate_unit_str(pps, "pps", buf, sizeof(buf)));
 }
 
 // How to make the worst host fit.
@@ -106,7 +90,7 @@ static void fix_write(const struct plan *p, const struct capacity *c, char *buf,
 	const char *less = strchr(h->limit, 'G') != NULL ? ", smaller requests or replies" : "";
 	bool one_rate = m->traffic.pattern == PATTERN_MESH && m->traffic.cell_count == 0 &&
 			m->traffic.line_pct == 0;
-	char rate[24], now[24];
+	char rate[RATE_STR_MAX], now[RATE_STR_MAX];
 
 	buf[0] = '\0';
 	if (one_rate)

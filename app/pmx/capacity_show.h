@@ -12,5 +12,3 @@
 
 void capacity_text(FILE *f, const struct plan *p, const struct capacity *c, bool colour);
 void capacity_json(FILE *f, const struct plan *p, const struct capacity *c);
-// "92.5k": a rate that parse_rate reads, rounded down to four digits. buf >= 24; returns buf.
-char *rate_str(double pps, char *buf, size_t size);

@@ -4,6 +4,7 @@
 #include "gen.h"
 #include "plan.h"
 #include "profile.h"
+#include "rates.h"
 #include "servers.h"
 #include "slurp.h"
 #include "spew.h"
@@ -14,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PCI_EXAMPLE "0000:3b:00.0"
+#define IFACE_EXAMPLE "eth1"
 
 static int servers_load(const char *path, struct servers *s, struct err *e)
 {
@@ -54,8 +58,8 @@ static int verify(const struct gen *g, const struct profile_dirs *dirs, struct m
 	size_t len;
 	int ret;
 
-	if (g->device == NULL && g->driver == NULL)
-		filled.device = "0000:00:00.0";
+	if (g->device == NULL)
+		filled.device = g->device_example;
 	ret = text_make(&filled, &text, &len, e);
 	if (ret < 0)
 		return ret;
@@ -87,21 +91,21 @@ static void next_steps(const struct opts *o, const struct gen *g, const struct m
 {
 	const char *file = o->output != NULL ? o->output : "MATRIX";
 	size_t peers = m->host_count - 1, pairs = m->host_count * peers;
-	char pps[24], all[24], wire[24];
+	double pps = g->pps.pps * (double)peers;
+	double wire = l1_bps(pps, m->traffic.req_bytes) + l1_bps(pps, m->traffic.rep_bytes);
+	char pair[RATE_STR_MAX], all[RATE_STR_MAX], bits[RATE_STR_MAX];
 
 	if (g->pps.max)
 		note(o, "%zu hosts, %zu flows, unpaced: each sends what it can", m->host_count,
 		     pairs);
 	else
 		note(o,
-		     "%zu hosts, %zu flows of %spps: each host sends %spps of requests and as many "
-		     "replies, %sb/s on the wire",
-		     m->host_count, pairs, si_str(g->pps.pps, pps, sizeof(pps)),
-		     si_str(g->pps.pps * (double)peers, all, sizeof(all)),
-		     si_str(l1_bps(g->pps.pps * (double)peers, m->traffic.req_bytes) +
-				    l1_bps(g->pps.pps * (double)peers, m->traffic.rep_bytes),
-			    wire, sizeof(wire)));
-	if (g->device == NULL && g->driver == NULL)
+		     "%zu hosts, %zu flows of %s: each host sends %s of requests and as many "
+		     "replies, %s on the wire",
+		     m->host_count, pairs, rate_unit_str(g->pps.pps, "pps", pair, sizeof(pair)),
+		     rate_unit_str(pps, "pps", all, sizeof(all)),
+		     rate_unit_str(wire, "b/s", bits, sizeof(bits)));
+	if (g->device == NULL && g->device_example != NULL)
 		note(o, "next: fill in 'device:' in %s, under defaults or for each host", file);
 	note(o, "next: pmx check %s --nic-gbps N", file);
 	note(o, "next: pmx run %s", file);
@@ -131,11 +135,16 @@ static int gen(const struct opts *o, const struct servers *s, struct err *e)
 	int ret;
 
 	profile_dirs_find(o->drivers, &dirs);
+	g.device_example = PCI_EXAMPLE;
 	if (g.driver != NULL) {
 		ret = profile_load(g.driver, dirs.dir, &profile, e);
 		if (ret < 0)
 			return ret;
 		g.local = profile.peer[0] != '\0'; // a cable between agents on one machine
+		if (!profile_needs_device(&profile))
+			g.device_example = NULL;
+		else if (profile_wants_iface(&profile))
+			g.device_example = IFACE_EXAMPLE;
 	}
 	ret = verify(&g, &dirs, &m, e);
 	if (ret < 0)

@@ -127,10 +127,10 @@ static int kind_check(const struct matrix *m, const struct profile *p, const str
 		      struct err *e)
 {
 	enum device_kind kind = device_kind(h->device);
-	bool wants_iface = strstr(p->devargs, "{iface}") != NULL;
+	bool wants_iface = profile_wants_iface(p);
 	struct pos pos = h->at.device.line != 0 ? h->at.device : h->at.driver;
 
-	if (kind == DEVICE_NONE && (!p->virtual || wants_iface))
+	if (kind == DEVICE_NONE && profile_needs_device(p))
 		return pos_fail(m->file, h->pos, e,
 				"host '%s': device is missing: driver '%s' needs %s", h->name,
 				p->name,

@@ -112,16 +112,18 @@ static void rate_write(FILE *f, const struct rate *r)
 static void defaults_write(FILE *f, const struct gen *g)
 {
 	fputs("\n# What holds for every host that does not say otherwise.\ndefaults:\n", f);
-	if (g->device != NULL)
-		key_write(f, "device", g->device);
-	else if (g->driver == NULL)
-		fputs("  # FILL IN the device under test: a PCI address, or a kernel interface "
-		      "with\n"
-		      "  # its driver. It may stand in each host instead.\n"
-		      "  # device: 0000:3b:00.0\n"
+	if (g->device == NULL && g->device_example != NULL)
+		fprintf(f,
+			"  # FILL IN the device under test, here or in each host:\n"
+			"  # device: %s\n",
+			g->device_example);
+	if (g->device == NULL && g->device_example != NULL && g->driver == NULL)
+		fputs("  # or a kernel interface:\n"
 		      "  # device: eth1\n"
 		      "  # driver: af_packet\n",
 		      f);
+	if (g->device != NULL)
+		key_write(f, "device", g->device);
 	if (g->driver != NULL)
 		key_write(f, "driver", g->driver);
 	fprintf(f, "  queues: %" PRIu64 "\n", g->queues);

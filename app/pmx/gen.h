@@ -12,8 +12,11 @@
 
 struct gen {
 	const struct servers *servers;
-	const char *source;   // the list's name, for the file's first lines
-	const char *device;   // of every host; NULL = to be filled in by hand
+	const char *source; // the list's name, for the file's first lines
+	const char *device; // of every host, or NULL
+	// One like it where there must be one and none is given: it is left open, to be filled in
+	// by hand. NULL = no device is needed.
+	const char *device_example;
 	const char *driver;   // or NULL
 	const char *data_net; // or NULL: 198.18.0.0/24, /16 for more than 254 hosts
 	const char *ssh_user; // or NULL

@@ -129,6 +129,16 @@ int profile_parse(const char *name, const char *file, const char *text, size_t l
 	return ret;
 }
 
+bool profile_wants_iface(const struct profile *p)
+{
+	return p->virtual && strstr(p->devargs, "{iface}") != NULL;
+}
+
+bool profile_needs_device(const struct profile *p)
+{
+	return !p->virtual || profile_wants_iface(p);
+}
+
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

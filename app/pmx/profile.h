@@ -47,6 +47,10 @@ int profile_parse(const char *name, const char *file, const char *text, size_t l
 int profile_load_all(const struct matrix *m, const char *const *dirs, struct profile **out,
 		     struct err *e);
 
+// Whether a host with this profile must name its device, and whether that is a kernel interface.
+bool profile_wants_iface(const struct profile *p);
+bool profile_needs_device(const struct profile *p);
+
 // Where profiles are looked for: `first` (--drivers; may be NULL), the installed ones, and those of
 // the source tree that pmx was built from.
 struct profile_dirs {

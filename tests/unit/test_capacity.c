@@ -1,5 +1,6 @@
 #include "capacity.h"
 #include "capacity_show.h"
+#include "rates.h"
 
 #include "planlib.h"
 
@@ -197,9 +198,11 @@ static void rate_strings(void **state)
 		{ 14880952, "14.88M" },	    { 1e10, "10G" },
 		{ 0.00123456, "0.001234" },
 	};
-	char buf[24];
+	char buf[RATE_STR_MAX];
 
 	(void)state;
+	assert_string_equal(rate_unit_str(5, "pps", buf, sizeof(buf)), "5 pps");
+	assert_string_equal(rate_unit_str(5000, "pps", buf, sizeof(buf)), "5.00 kpps");
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		struct rate r;
 

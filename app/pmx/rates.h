@@ -1,0 +1,12 @@
+// Rates as text.
+#pragma once
+
+#include <stddef.h>
+
+#define RATE_STR_MAX 32
+
+// "92.5k": what parse_rate reads, rounded down to four digits, so that a limit stays kept. Returns
+// buf (>= RATE_STR_MAX).
+char *rate_str(double pps, char *buf, size_t size);
+// "5.00 kpps", "5 pps": for people.
+char *rate_unit_str(double v, const char *unit, char *buf, size_t size);
