@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// The gate forgives gaps between polls up to this, so a burst of catching up is at most what is due
+// in twice the time: at 1 kpps two packets, and never more than twice the plan in any ms above
+// that.
+#define PACE_SLACK_NS 500e3
+
 // 64.32 fixed point: below 1e-9 of an interval of error a packet would already be 1 ppm at 10 Mpps.
 struct pace_time {
 	uint64_t tsc;

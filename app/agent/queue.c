@@ -397,7 +397,7 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 		if (rate != RATE_UNPACED)
 			pace_set_rate(g, rate * g->count, tsc_hz);
 	}
-	q->pace.slack = (uint64_t)(50e3 * per_ns);
+	q->pace.slack = (uint64_t)(PACE_SLACK_NS * per_ns);
 	q->window.silence = (uint64_t)(WINDOW_SILENCE_NS * per_ns);
 	q->grace = (uint64_t)((double)cfg->drain_ns / 2 * per_ns);
 	q->ns_mult = (uint64_t)(4294967296.0 / per_ns);

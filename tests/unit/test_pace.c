@@ -10,7 +10,7 @@ static struct pace one_group(double pps)
 	assert_int_equal(pace_alloc(&p, 1), 0);
 	p.group[0].count = 1;
 	pace_set_rate(&p.group[0], pps, HZ);
-	p.slack = (uint64_t)(50e-6 * HZ);
+	p.slack = (uint64_t)(PACE_SLACK_NS * 1e-9 * HZ);
 	return p;
 }
 
