@@ -28,6 +28,3 @@ extern const size_t advice_count;
 // The rules that fire, by rank; when none does, how to go further. Returns how many (1 ..
 // ADVICE_MAX).
 size_t advice_build(const struct summary *s, struct advice out[ADVICE_MAX]);
-
-struct table;
-struct table table_advice(const struct advice *a, size_t n);

@@ -1,7 +1,5 @@
 #include "advice_rules.h"
 
-#include "tables.h"
-
 #include <math.h>
 
 #define BUSY_CEILING_PCT 95.0

@@ -1,7 +1,12 @@
 #include "cmd.h"
 #include "fleet_collect.h"
+#include "summary.h"
 
 #include <math.h>
+
+_Static_assert((int)VERDICT_GOOD == EXIT_GOOD && (int)VERDICT_LIMIT == EXIT_LIMIT &&
+		       (int)VERDICT_NOTHING == EXIT_HOST && (int)VERDICT_PARTIAL == EXIT_PARTIAL,
+	       "verdicts are exit codes");
 
 // From the hosts, or from what `pmx collect` brought here.
 static int summarize(struct fleet *f)

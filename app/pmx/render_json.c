@@ -62,7 +62,7 @@ static void put_verdict(struct json_put *j, const struct summary *s)
 	struct limit_check limit[LIMITS_MAX];
 	size_t n = summary_limits(s, limit);
 	char text[ADVICE_TEXT_MAX];
-	enum pmx_exit verdict = summary_verdict(s, text, sizeof(text));
+	enum verdict verdict = summary_verdict(s, text, sizeof(text));
 
 	json_put_key(j, "verdict");
 	json_put_begin(j, '{');

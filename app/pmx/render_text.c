@@ -325,8 +325,8 @@ static void put_advice(const struct page *p)
 static void put_verdict(const struct page *p)
 {
 	char text[ADVICE_TEXT_MAX];
-	enum pmx_exit verdict = summary_verdict(p->s, text, sizeof(text));
-	enum text_style style = verdict == EXIT_GOOD ? TEXT_GOOD : TEXT_BAD;
+	enum verdict verdict = summary_verdict(p->s, text, sizeof(text));
+	enum text_style style = verdict == VERDICT_GOOD ? TEXT_GOOD : TEXT_BAD;
 
 	fputc('\n', p->f);
 	text_begin(p->f, style, p->colour);

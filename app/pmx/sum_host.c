@@ -3,11 +3,13 @@
 #include "units.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Below so few received packets per queue an even spread is not to be expected.
+#define SKEW_MIN_PACKETS 1000
 
 void count_add(uint64_t *sum, uint64_t v)
 {
@@ -394,4 +396,18 @@ void hosts_finish(struct summary *s)
 		s->cause.fabric += h->cause.fabric;
 		s->cause.unattributed += h->cause.unattributed;
 	}
+}
+
+double queue_skew(const struct sum_host *h)
+{
+	uint64_t most = 0, sum = 0;
+
+	for (size_t q = 0; q < h->queue_count; q++) {
+		uint64_t n = h->queue[q].requests_received + h->queue[q].replies_received;
+		sum += n;
+		most = n > most ? n : most;
+	}
+	if (h->queue_count < 2 || sum < SKEW_MIN_PACKETS * h->queue_count)
+		return NAN;
+	return (double)most * (double)h->queue_count / (double)sum;
 }

@@ -4,7 +4,6 @@
 // count. All renderers show the cells of this struct (tables.h).
 #pragma once
 
-#include "cmd.h"
 #include "matrix.h"
 #include "result.h"
 
@@ -134,7 +133,19 @@ struct limit_check {
 // counts as missed; live figures are not judged.
 size_t summary_limits(const struct summary *s, struct limit_check out[LIMITS_MAX]);
 
-// What the run amounts to: EXIT_HOST (nothing measured), EXIT_PARTIAL, EXIT_LIMIT (a limit missed,
-// or the trial is invalid, or limits are set and the tool could not offer the load) or EXIT_GOOD,
-// and one line that says so.
-enum pmx_exit summary_verdict(const struct summary *s, char *text, size_t size);
+// What the run amounts to; the values are pmx's exit codes.
+enum verdict {
+	VERDICT_GOOD = 0,
+	VERDICT_LIMIT = 1,   // a limit missed, the trial is invalid, or limits are set and the tool
+			     // could not offer the load
+	VERDICT_NOTHING = 3, // no host was measured
+	VERDICT_PARTIAL = 4,
+};
+
+// The verdict, and one line that says why.
+enum verdict summary_verdict(const struct summary *s, char *text, size_t size);
+
+// Received packets of the busiest queue over the mean of the host's queues; NAN with fewer than two
+// queues or too few packets to tell.
+double queue_skew(const struct sum_host *h);
+#define QUEUE_SKEW_MAX 1.5 // above it the queues are uneven

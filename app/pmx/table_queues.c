@@ -6,9 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-// Below so few received packets per queue an even spread is not to be expected.
-#define SKEW_MIN_PACKETS 1000
-
 #define ROW sum_queue_row
 
 static struct cell host_name(const void *ctx, const void *item)
@@ -88,25 +85,6 @@ struct table table_queues(const struct queue_list *l)
 	};
 }
 
-double queue_skew(const struct sum_host *h)
-{
-	uint64_t most = 0, sum = 0;
-
-	for (size_t q = 0; q < h->queue_count; q++) {
-		uint64_t n = h->queue[q].requests_received + h->queue[q].replies_received;
-		sum += n;
-		most = n > most ? n : most;
-	}
-	if (h->queue_count < 2 || sum < SKEW_MIN_PACKETS * h->queue_count)
-		return NAN;
-	return (double)most * (double)h->queue_count / (double)sum;
-}
-
-bool queues_uneven(const struct sum_host *h)
-{
-	return queue_skew(h) > QUEUE_SKEW_MAX;
-}
-
 static int list_make(const struct summary *s, bool (*wanted)(const struct sum_host *h), bool sums,
 		     struct queue_list *l, struct err *e)
 {
@@ -152,6 +130,11 @@ static bool any(const struct sum_host *h)
 	return h->queue_count > 0;
 }
 
+static bool uneven(const struct sum_host *h)
+{
+	return queue_skew(h) > QUEUE_SKEW_MAX;
+}
+
 static bool several(const struct sum_host *h)
 {
 	return h->queue_count > 1;
@@ -164,7 +147,7 @@ int queue_list_all(const struct summary *s, struct queue_list *l, struct err *e)
 
 int queue_list_shown(const struct summary *s, bool all, struct queue_list *l, struct err *e)
 {
-	return list_make(s, all ? several : queues_uneven, true, l, e);
+	return list_make(s, all ? several : uneven, true, l, e);
 }
 
 void queue_list_free(struct queue_list *l)

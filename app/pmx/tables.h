@@ -2,6 +2,7 @@
 // summary. Text shows some columns of some rows, CSV and JSON all.
 #pragma once
 
+#include "advice.h"
 #include "summary.h"
 #include "table.h"
 
@@ -25,17 +26,11 @@ struct queue_list {
 	size_t rows;
 };
 int queue_list_all(const struct summary *s, struct queue_list *l, struct err *e);
-// Only of hosts whose queues are uneven (queues_uneven), or of all with two or more if `all`; with
+// Only of hosts whose queues are uneven (queue_skew), or of all with two or more if `all`; with
 // sums.
 int queue_list_shown(const struct summary *s, bool all, struct queue_list *l, struct err *e);
 void queue_list_free(struct queue_list *l);
 struct table table_queues(const struct queue_list *l);
-
-// Received frames of the busiest queue over the mean of the host's queues; NAN with fewer than two
-// queues or too little traffic to tell.
-double queue_skew(const struct sum_host *h);
-#define QUEUE_SKEW_MAX 1.5
-bool queues_uneven(const struct sum_host *h);
 
 // Hosts by delivery, worst first: those not measured, then by round-trip loss; equal ones in matrix
 // order. order is [host_count].
@@ -44,3 +39,6 @@ void order_hosts(const struct summary *s, uint32_t *order);
 // first; returns how many there are in all, fills at most max.
 size_t order_worst_flows(const struct summary *s, double delivery_pct, uint32_t *order, size_t max);
 #define WORST_FLOW_PCT 99.5
+
+// A piece of advice a row.
+struct table table_advice(const struct advice *a, size_t n);

@@ -2,7 +2,6 @@
 
 #include "text.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -140,7 +139,7 @@ static bool say_faults(const struct line *line, const struct summary *s,
 	return strlen(line->text) > before;
 }
 
-enum pmx_exit summary_verdict(const struct summary *s, char *text, size_t size)
+enum verdict summary_verdict(const struct summary *s, char *text, size_t size)
 {
 	struct line line = { .text = text, .size = size };
 	struct limit_check limit[LIMITS_MAX];
@@ -149,21 +148,21 @@ enum pmx_exit summary_verdict(const struct summary *s, char *text, size_t size)
 	text[0] = '\0';
 	if (s->measured_hosts == 0) {
 		part(&line, "nothing measured: none of %zu hosts gave a result", s->host_count);
-		return EXIT_HOST;
+		return VERDICT_NOTHING;
 	}
 	if (s->partial) {
 		part(&line, "partial: %zu of %zu hosts and %zu of %zu flows measured at both ends",
 		     s->measured_hosts, s->host_count, s->complete_flows, s->flow_count);
 		say_faults(&line, s, limit, n);
-		return EXIT_PARTIAL;
+		return VERDICT_PARTIAL;
 	}
 	if (say_faults(&line, s, limit, n))
-		return EXIT_LIMIT;
+		return VERDICT_LIMIT;
 	if (s->running)
 		part(&line, "running: live figures, what is in flight counts as not yet returned");
 	else if (n > 0)
 		part(&line, "good: every limit of the matrix is held");
 	else
 		part(&line, "complete: the matrix sets no limits");
-	return EXIT_GOOD;
+	return VERDICT_GOOD;
 }

@@ -243,3 +243,44 @@ void mesh_summarize(struct mesh_run *r, struct summary *s)
 	if (summary_build(&in, s, &e) != 0)
 		fail_msg("summary_build: %s", e.msg);
 }
+
+struct sum_flow *mesh_flow(struct summary *s, uint32_t src, uint32_t dst)
+{
+	for (size_t i = 0; i < s->flow_count; i++)
+		if (s->flow[i].src == src && s->flow[i].dst == dst)
+			return &s->flow[i];
+	fail_msg("no flow %u to %u", src, dst);
+	return NULL;
+}
+
+void mesh_verdict_is(const struct summary *s, int want, const char *words)
+{
+	char text[512];
+	int got = summary_verdict(s, text, sizeof(text));
+
+	if (got != want || strstr(text, words) == NULL)
+		fail_msg("verdict %d '%s' instead of %d with '%s'", got, text, want, words);
+}
+
+void mesh_three_make(struct mesh_run *r)
+{
+	mesh_run_make(r, &(struct mesh_spec){ .hosts = 3, .queues = 2, .pps = 5000, .rtt = true });
+	r->skew_ns = 45000;
+	r->skew_error_ns = 12000;
+	r->matrix.limits.loss_pct = 0.1;
+	mesh_lose_forward(r, 0, 1, 500);
+	mesh_lose_back(r, 2, 0, 125);
+	mesh_leave_unsent(r, 1, 2, 700);
+	mesh_tx(r, 0, 2)->dup = 3;
+	mesh_tx(r, 0, 2)->off_queue = 4;
+	mesh_rx(r, 0, 2)->reordered = 5;
+	mesh_rx(r, 0, 2)->late = 6;
+	mesh_fill_queues(r);
+	// one queue gets nearly all
+	r->result[0].queue[0].trial[1].replies_received += 45000;
+	r->result[0].queue[1].trial[1].replies_received -= 45000;
+	r->result[0].queue[0].trial[1].requests_received += 45000;
+	r->result[0].queue[1].trial[1].requests_received -= 45000;
+	r->result[1].port.imissed = 100;
+	r->result[2].drop[DROP_L2] = 12;
+}

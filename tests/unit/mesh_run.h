@@ -37,6 +37,8 @@ struct mesh_run {
 #define MESH_START_NS 5000000000u
 
 void mesh_run_make(struct mesh_run *r, const struct mesh_spec *spec);
+// Three hosts with a little of everything that can go wrong.
+void mesh_three_make(struct mesh_run *r);
 void mesh_run_free(struct mesh_run *r);
 // The measured counts of a flow, at its source and at its destination.
 struct tx_counts *mesh_tx(struct mesh_run *r, size_t src, size_t dst);
@@ -50,3 +52,7 @@ void mesh_leave_unsent(struct mesh_run *r, size_t src, size_t dst, uint64_t n);
 void mesh_fill_queues(struct mesh_run *r);
 // Must succeed; the caller frees.
 void mesh_summarize(struct mesh_run *r, struct summary *s);
+// A flow of a summary.
+struct sum_flow *mesh_flow(struct summary *s, uint32_t src, uint32_t dst);
+// The verdict must be this (enum pmx_exit), in a line that has these words.
+void mesh_verdict_is(const struct summary *s, int want, const char *words);

@@ -5,14 +5,9 @@
 #include "render.h"
 #include "tables.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 // What a renderer writes, in memory.
 struct page {
@@ -56,30 +51,6 @@ static void golden(const char *name, const char *got)
 	free(want);
 }
 
-// Three hosts with a little of everything that can go wrong.
-static void make_three(struct mesh_run *r)
-{
-	mesh_run_make(r, &(struct mesh_spec){ .hosts = 3, .queues = 2, .pps = 5000, .rtt = true });
-	r->skew_ns = 45000;
-	r->skew_error_ns = 12000;
-	r->matrix.limits.loss_pct = 0.1;
-	mesh_lose_forward(r, 0, 1, 500);
-	mesh_lose_back(r, 2, 0, 125);
-	mesh_leave_unsent(r, 1, 2, 700);
-	mesh_tx(r, 0, 2)->dup = 3;
-	mesh_tx(r, 0, 2)->off_queue = 4;
-	mesh_rx(r, 0, 2)->reordered = 5;
-	mesh_rx(r, 0, 2)->late = 6;
-	mesh_fill_queues(r);
-	// one queue gets nearly all
-	r->result[0].queue[0].trial[1].replies_received += 45000;
-	r->result[0].queue[1].trial[1].replies_received -= 45000;
-	r->result[0].queue[0].trial[1].requests_received += 45000;
-	r->result[0].queue[1].trial[1].requests_received -= 45000;
-	r->result[1].port.imissed = 100;
-	r->result[2].drop[DROP_L2] = 12;
-}
-
 static void test_golden(void **state)
 {
 	struct mesh_run r;
@@ -90,7 +61,7 @@ static void test_golden(void **state)
 	char *version;
 
 	(void)state;
-	make_three(&r);
+	mesh_three_make(&r);
 	mesh_summarize(&r, &s);
 
 	assert_int_equal(render_text(page_open(&p), &s, &o, NULL), 0);
@@ -139,7 +110,7 @@ static void test_golden_partial(void **state)
 	const struct report_opts o = { 0 };
 
 	(void)state;
-	make_three(&r);
+	mesh_three_make(&r);
 	r.given[2] = NULL;
 	r.failure[2] = "agent killed by signal 9";
 	mesh_summarize(&r, &s);
@@ -433,7 +404,7 @@ static void test_width(void **state)
 	const struct report_opts o = { .verbose = true };
 
 	(void)state;
-	make_three(&r);
+	mesh_three_make(&r);
 	strcpy(r.matrix.host[1].name, "rack-07-server-12"); // longer ones are wider
 	strcpy(r.result[1].host, r.matrix.host[1].name);
 	for (size_t i = 0; i < 3; i++)
@@ -468,7 +439,7 @@ static void test_any_bytes(void **state)
 	json_t *root;
 
 	(void)state;
-	make_three(&r);
+	mesh_three_make(&r);
 	r.given[0] = NULL;
 	r.failure[0] = failure;
 	mesh_summarize(&r, &s);
@@ -517,107 +488,13 @@ static void test_top(void **state)
 	mesh_run_free(&r);
 }
 
-// Runs report_emit with stdout into a file; returns what it wrote.
-static char *emit(const struct summary *s, const struct report_opts *o, const char *dir, int want,
-		  struct err *e)
-{
-	char path[256];
-	int saved = dup(STDOUT_FILENO), fd;
-	char *text;
-
-	snprintf(path, sizeof(path), "%s/stdout", dir);
-	fflush(stdout);
-	fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
-	assert_true(fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
-	int ret = report_emit(s, o, e);
-	fflush(stdout);
-	dup2(saved, STDOUT_FILENO);
-	close(saved);
-	close(fd);
-	assert_int_equal(ret, want);
-	text = data_read(path, NULL);
-	unlink(path);
-	return text;
-}
-
-static void file_begins(const char *dir, const char *name, const char *begin)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	char *text = data_read(path, NULL);
-	assert_memory_equal(text, begin, strlen(begin));
-	free(text);
-	unlink(path);
-}
-
-static void test_emit(void **state)
-{
-	char dir[] = "/tmp/pmx-test-XXXXXX", deep[64], grid[64], json[64];
-	struct mesh_run r;
-	struct summary s;
-	struct err e = { 0 };
-	char *text;
-
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(deep, sizeof(deep), "%s/a/b//c", dir);
-	snprintf(grid, sizeof(grid), "%s/a/", dir);
-	snprintf(json, sizeof(json), "%s/s.json", dir);
-	make_three(&r);
-	mesh_summarize(&r, &s);
-
-	text = emit(&s, &(struct report_opts){ .json = "-", .report = deep, .grid = grid }, dir, 0,
-		    &e);
-	assert_memory_equal(text, "{\n  \"pmx_summary\": 1,", 21);
-	json_t *root = json_loads(text, 0, NULL); // nothing before it, nothing after it
-	assert_non_null(root);
-	json_decref(root);
-	free(text);
-	file_begins(deep, "flows.csv", "host,dir,peer,size,rep_size,target_pps,pps,mbps,rep_pps,");
-	file_begins(deep, "hosts.csv",
-		    "host,dir,target_pps,pps,rep_pps,loss_pct,rtt_p99_us,cpu_pct,");
-	file_begins(deep, "queues.csv", "host,dir,pps,rep_pps,queue,lcore,");
-	file_begins(grid, "pps.csv", "src\\dst,a,b,c\na,,5000,5000\n");
-	file_begins(grid, "delivered.csv", "src\\dst,a,b,c\na,,4950,5000\n");
-	file_begins(grid, "loss.csv", "src\\dst,a,b,c\na,,1,0\n");
-	file_begins(grid, "rtt_p99.csv", "src\\dst,a,b,c\na,,2");
-
-	text = emit(&s, &(struct report_opts){ .json = json }, dir, 0, &e);
-	assert_memory_equal(text, "lab: 10.00 s, 3 hosts", 21);
-	free(text);
-	file_begins(dir, "s.json", "{\n  \"pmx_summary\": 1,");
-
-	// over what is there, and where nothing can be
-	assert_int_equal(mkdir(json, 0700), 0);
-	text = emit(&s, &(struct report_opts){ .json = json }, dir, -EISDIR, &e);
-	assert_non_null(strstr(e.msg, json));
-	free(text);
-	text = emit(&s, &(struct report_opts){ .report = "/dev/null/x" }, dir, -ENOTDIR, &e);
-	assert_string_equal(e.msg, "cannot make directory '/dev/null/x': Not a directory");
-	free(text);
-
-	DIR *left = opendir(dir); // no temporary file stays
-	for (struct dirent *d = readdir(left); d != NULL; d = readdir(left))
-		assert_null(strstr(d->d_name, ".tmp"));
-	closedir(left);
-	rmdir(json);
-	rmdir(deep);
-	snprintf(deep, sizeof(deep), "%s/a/b", dir);
-	rmdir(deep);
-	rmdir(grid);
-	assert_int_equal(rmdir(dir), 0);
-	summary_free(&s);
-	mesh_run_free(&r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),	     cmocka_unit_test(test_golden_partial),
 		cmocka_unit_test(test_golden_clean), cmocka_unit_test(test_hundred_hosts),
 		cmocka_unit_test(test_width),	     cmocka_unit_test(test_any_bytes),
-		cmocka_unit_test(test_top),	     cmocka_unit_test(test_emit),
+		cmocka_unit_test(test_top),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

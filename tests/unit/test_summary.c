@@ -1,8 +1,7 @@
 #include "testlib.h"
 
+#include "cmd.h"
 #include "mesh_run.h"
-#include "names.h"
-#include "pairs.h"
 #include "units.h"
 
 #include <errno.h>
@@ -15,60 +14,6 @@
 #define SENT 50000u // by a flow
 
 static const struct mesh_spec three = { .hosts = 3, .queues = 2, .pps = PPS, .rtt = true };
-
-static struct sum_flow *flow(struct summary *s, uint32_t src, uint32_t dst)
-{
-	for (size_t i = 0; i < s->flow_count; i++)
-		if (s->flow[i].src == src && s->flow[i].dst == dst)
-			return &s->flow[i];
-	fail_msg("no flow %u to %u", src, dst);
-	return NULL;
-}
-
-static void verdict_is(const struct summary *s, enum pmx_exit want, const char *words)
-{
-	char text[512];
-	enum pmx_exit got = summary_verdict(s, text, sizeof(text));
-
-	if (got != want || strstr(text, words) == NULL)
-		fail_msg("verdict %d '%s' instead of %d with '%s'", got, text, want, words);
-}
-
-static void test_pairs(void **state)
-{
-	struct pairs p;
-	uint32_t rank = 0;
-
-	(void)state;
-	assert_int_equal(pairs_init(&p, 130, NULL), 0);
-	for (uint32_t src = 0; src < 130; src++)
-		for (uint32_t dst = src % 3; dst < 130; dst += 3)
-			pairs_add(&p, src, dst);
-	pairs_rank(&p);
-	for (uint32_t src = 0; src < 130; src++)
-		for (uint32_t dst = 0; dst < 130; dst++) {
-			uint32_t want = dst % 3 == src % 3 ? rank++ : PAIR_NONE;
-			assert_int_equal(pairs_index(&p, src, dst), want);
-		}
-	assert_int_equal(p.count, rank);
-	pairs_free(&p);
-}
-
-static void test_names(void **state)
-{
-	struct mesh_run r;
-	struct names n;
-
-	(void)state;
-	mesh_run_make(&r, &(struct mesh_spec){ .hosts = 100, .pps = 1 });
-	assert_int_equal(names_init(&n, &r.matrix, NULL), 0);
-	for (uint32_t i = 0; i < 100; i++)
-		assert_int_equal(names_find(&n, r.matrix.host[i].name), i);
-	assert_int_equal(names_find(&n, "host0100"), NAME_NONE);
-	assert_int_equal(names_find(&n, ""), NAME_NONE);
-	names_free(&n);
-	mesh_run_free(&r);
-}
 
 static void test_clean(void **state)
 {
@@ -101,7 +46,7 @@ static void test_clean(void **state)
 	assert_near(s.reply_payload_bps, 6 * PPS * 466 * 8, 1e-3);
 	// replies with data are 8 times the frame that asked
 	assert_int_equal(frame_bytes(466), 8 * frame_bytes(18));
-	verdict_is(&s, EXIT_GOOD, "complete");
+	mesh_verdict_is(&s, EXIT_GOOD, "complete");
 	summary_free(&s);
 	mesh_run_free(&r);
 }
@@ -165,13 +110,13 @@ static void test_loss_each_way(void **state)
 	mesh_lose_forward(&r, 0, 1, 500); // one in a hundred
 	mesh_lose_back(&r, 2, 0, 250);
 	mesh_summarize(&r, &s);
-	assert_int_equal(flow(&s, 0, 1)->lost_forward, 500);
-	assert_int_equal(flow(&s, 0, 1)->lost_back, 0);
-	assert_int_equal(flow(&s, 0, 1)->lost, 500);
-	assert_near(flow(&s, 0, 1)->loss_forward_pct, 1, 0);
-	assert_int_equal(flow(&s, 2, 0)->lost_forward, 0);
-	assert_int_equal(flow(&s, 2, 0)->lost_back, 250);
-	assert_near(flow(&s, 2, 0)->loss_pct, 0.5, 0);
+	assert_int_equal(mesh_flow(&s, 0, 1)->lost_forward, 500);
+	assert_int_equal(mesh_flow(&s, 0, 1)->lost_back, 0);
+	assert_int_equal(mesh_flow(&s, 0, 1)->lost, 500);
+	assert_near(mesh_flow(&s, 0, 1)->loss_forward_pct, 1, 0);
+	assert_int_equal(mesh_flow(&s, 2, 0)->lost_forward, 0);
+	assert_int_equal(mesh_flow(&s, 2, 0)->lost_back, 250);
+	assert_near(mesh_flow(&s, 2, 0)->loss_pct, 0.5, 0);
 	assert_int_equal(s.total.lost, 750);
 	assert_int_equal(s.total.lost_forward, 500);
 	assert_int_equal(s.total.lost_back, 250);
@@ -237,7 +182,7 @@ static void test_dead_destination(void **state)
 	assert_int_equal(s.measured_flows, 4);
 	assert_string_equal(s.host[1].failure, "no route to host");
 
-	f = flow(&s, 0, 1); // the source tells
+	f = mesh_flow(&s, 0, 1); // the source tells
 	assert_int_equal(f->sent, SENT);
 	assert_int_equal(f->lost, SENT);
 	assert_near(f->loss_pct, 100, 0);
@@ -245,7 +190,7 @@ static void test_dead_destination(void **state)
 	assert_true(f->lost_forward == LOSS_UNKNOWN && f->lost_back == LOSS_UNKNOWN);
 	assert_true(isnan(f->loss_forward_pct) && isnan(f->loss_back_pct));
 
-	f = flow(&s, 1, 0); // the destination tells
+	f = mesh_flow(&s, 1, 0); // the destination tells
 	assert_true(f->sent == COUNTER_UNKNOWN && f->returned == COUNTER_UNKNOWN);
 	assert_true(f->lost == LOSS_UNKNOWN && isnan(f->loss_pct) && isnan(f->sent_pps));
 	assert_int_equal(f->delivered, SENT);
@@ -257,7 +202,7 @@ static void test_dead_destination(void **state)
 	assert_int_equal(s.complete.sent, 2 * SENT);
 	assert_true(s.identity);
 	assert_near(s.total.target_pps, 4 * PPS, 1e-9);
-	verdict_is(&s, EXIT_PARTIAL, "2 of 3 hosts");
+	mesh_verdict_is(&s, EXIT_PARTIAL, "2 of 3 hosts");
 	summary_free(&s);
 	mesh_run_free(&r);
 }
@@ -276,7 +221,7 @@ static void test_nothing(void **state)
 	assert_true(s.total.sent == COUNTER_UNKNOWN && s.total.lost == LOSS_UNKNOWN);
 	assert_true(s.cause.fabric == COUNTER_UNKNOWN && s.foreign == COUNTER_UNKNOWN);
 	assert_false(s.identity);
-	verdict_is(&s, EXIT_HOST, "nothing measured");
+	mesh_verdict_is(&s, EXIT_HOST, "nothing measured");
 	summary_free(&s);
 	mesh_run_free(&r);
 }
@@ -325,8 +270,8 @@ static void test_measured_trials_add_up(void **state)
 	r.result[0].tx[0].trial[0].sent = COUNTER_UNKNOWN;
 	summary_free(&s);
 	mesh_summarize(&r, &s);
-	assert_true(flow(&s, 0, 1)->sent == COUNTER_UNKNOWN);
-	assert_int_equal(flow(&s, 0, 1)->returned, 1100);
+	assert_true(mesh_flow(&s, 0, 1)->sent == COUNTER_UNKNOWN);
+	assert_int_equal(mesh_flow(&s, 0, 1)->returned, 1100);
 	summary_free(&s);
 	mesh_run_free(&r);
 }
@@ -341,13 +286,13 @@ static void test_negative_loss_is_said(void **state)
 	mesh_rx(&r, 1, 2)->delivered += 5;
 	mesh_rx(&r, 1, 2)->replied += 5;
 	mesh_summarize(&r, &s);
-	assert_int_equal(flow(&s, 1, 2)->lost_forward, -5);
-	assert_true(flow(&s, 1, 2)->loss_forward_pct < 0);
+	assert_int_equal(mesh_flow(&s, 1, 2)->lost_forward, -5);
+	assert_true(mesh_flow(&s, 1, 2)->loss_forward_pct < 0);
 	assert_int_equal(s.total.lost_forward, -5);
 	assert_int_equal(s.invalid_flows, 1);
 	assert_int_equal(s.flow[s.first_invalid].src, 1);
 	assert_false(s.identity);
-	verdict_is(&s, EXIT_LIMIT, "invalid trial");
+	mesh_verdict_is(&s, EXIT_LIMIT, "invalid trial");
 	summary_free(&s);
 
 	// a loss elsewhere does not hide it
@@ -355,7 +300,7 @@ static void test_negative_loss_is_said(void **state)
 	mesh_summarize(&r, &s);
 	assert_int_equal(s.total.lost_forward, 0);
 	assert_int_equal(s.invalid_flows, 1);
-	verdict_is(&s, EXIT_LIMIT, "invalid trial");
+	mesh_verdict_is(&s, EXIT_LIMIT, "invalid trial");
 	summary_free(&s);
 	mesh_run_free(&r);
 }
@@ -433,166 +378,6 @@ static void test_refused(void **state)
 	mesh_run_free(&r);
 }
 
-static void test_unpaced(void **state)
-{
-	struct mesh_run r;
-	struct summary s;
-
-	(void)state;
-	mesh_run_make(&r, &(struct mesh_spec){ .hosts = 2, .pps = RATE_UNPACED });
-	r.matrix.limits.achieved_pct = 99;
-	mesh_summarize(&r, &s);
-	assert_true(s.total.target == COUNTER_UNKNOWN);
-	assert_true(isnan(s.achieved_pct) && isnan(s.total.target_pps));
-	verdict_is(&s, EXIT_GOOD, "");
-	summary_free(&s);
-	mesh_run_free(&r);
-}
-
-static void test_unsent_is_no_loss(void **state)
-{
-	struct mesh_run r;
-	struct summary s;
-
-	(void)state;
-	mesh_run_make(&r, &three);
-	mesh_leave_unsent(&r, 0, 1, 5000);
-	mesh_summarize(&r, &s);
-	assert_int_equal(s.total.unsent, 5000);
-	assert_int_equal(s.total.lost, 0);
-	assert_int_equal(s.total.target, 6 * SENT);
-	assert_near(s.achieved_pct, 100.0 * (6 * SENT - 5000) / (6 * SENT), 1e-9);
-	assert_near(s.host[0].achieved_pct, 95, 1e-9);
-	verdict_is(&s, EXIT_GOOD, "complete"); // no limit is set
-	r.matrix.limits.loss_pct = 0;
-	verdict_is(&s, EXIT_LIMIT, "offered 98.33 %"); // generator-limited is never a pass
-	r.matrix.limits.achieved_pct = 98;
-	verdict_is(&s, EXIT_GOOD, "every limit");
-	r.matrix.limits.achieved_pct = 99;
-	verdict_is(&s, EXIT_LIMIT, "achieved 98.3333333 % is under the limit of 99 %");
-	summary_free(&s);
-	mesh_run_free(&r);
-}
-
-static void test_limits(void **state)
-{
-	struct mesh_run r;
-	struct summary s;
-	struct limit_check limit[LIMITS_MAX];
-
-	(void)state;
-	mesh_run_make(&r, &three);
-	mesh_lose_forward(&r, 0, 1, 300);
-	mesh_summarize(&r, &s); // loss 0.1 %, p99 of at most 120 us
-	assert_int_equal(summary_limits(&s, limit), 0);
-	r.matrix.limits.loss_pct = 0.1;
-	r.matrix.limits.rtt_p99_us = 130;
-	r.matrix.limits.achieved_pct = 100;
-	assert_int_equal(summary_limits(&s, limit), 3);
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(limit[i].pass, LIMIT_HELD);
-	verdict_is(&s, EXIT_GOOD, "every limit of the matrix is held");
-	r.matrix.limits.loss_pct = 0;
-	verdict_is(&s, EXIT_LIMIT, "loss 0.1 % is over the limit of 0 %");
-	r.matrix.limits.loss_pct = 1;
-	r.matrix.limits.rtt_p99_us = 15;
-	verdict_is(&s, EXIT_LIMIT, "over the limit of 15 us");
-	summary_free(&s);
-
-	// a figure that should be there and is not holds no limit
-	for (size_t src = 0; src < 3; src++)
-		for (size_t dst = 0; dst < 3; dst++)
-			if (src != dst)
-				hist_reset(mesh_tx(&r, src, dst)->rtt);
-	mesh_summarize(&r, &s);
-	verdict_is(&s, EXIT_LIMIT, "p99 is unknown (limit 15 us)");
-	summary_free(&s);
-
-	r.given[2] = NULL; // partial, and the limit is named all the same
-	mesh_summarize(&r, &s);
-	verdict_is(&s, EXIT_PARTIAL, "p99 is unknown");
-	summary_free(&s);
-	mesh_run_free(&r);
-}
-
-static void test_live(void **state)
-{
-	struct mesh_run r;
-	struct summary s;
-
-	(void)state;
-	mesh_run_make(&r, &three);
-	r.matrix.limits.loss_pct = 0;
-	for (size_t i = 0; i < 3; i++) {
-		strcpy(r.result[i].state, "running");
-		strcpy(r.result[i].ended_by, "");
-		r.result[i].trial[1].close_ns = 0;
-		r.now_ns[i] = MESH_START_NS + 4000000000u;
-	}
-	mesh_lose_back(&r, 0, 1, 12);	   // in flight
-	mesh_rx(&r, 2, 1)->delivered += 9; // read a moment later than the source
-	mesh_summarize(&r, &s);
-	assert_true(s.running);
-	assert_near(s.window_s, 4, 0); // not the planned 10 s
-	assert_near(flow(&s, 1, 0)->sent_pps, SENT / 4.0, 1e-9);
-	assert_int_equal(flow(&s, 1, 0)->target, SENT); // more than 4 s give: it was due, then
-	assert_int_equal(s.invalid_flows, 0);
-	verdict_is(&s, EXIT_GOOD, "running");
-	summary_free(&s);
-
-	// what a sender is behind by is booked as unsent at the end only, but it was due
-	mesh_tx(&r, 1, 0)->sent = 10000;
-	mesh_summarize(&r, &s);
-	assert_int_equal(flow(&s, 1, 0)->target, 4 * PPS);
-	assert_near(s.host[1].achieved_pct, 100.0 * (10000 + SENT) / (4 * PPS + SENT), 1e-9);
-	mesh_tx(&r, 1, 0)->sent = SENT;
-	summary_free(&s);
-
-	for (size_t i = 0; i < 3; i++)
-		r.now_ns[i] = 0; // nobody asked for the clock: counts, but no rates
-	mesh_summarize(&r, &s);
-	assert_true(isnan(s.window_s) && isnan(s.total.sent_pps));
-	assert_int_equal(s.total.sent, 6 * SENT);
-	summary_free(&s);
-
-	r.now_ns[1] = MESH_START_NS - 1; // still warming up
-	mesh_summarize(&r, &s);
-	assert_false(s.host[1].measured);
-	assert_non_null(strstr(s.host[1].failure, "before the window began"));
-	summary_free(&s);
-	mesh_run_free(&r);
-}
-
-static void test_cut_short(void **state)
-{
-	struct mesh_run r;
-	struct summary s;
-
-	(void)state;
-	mesh_run_make(&r, &three);
-	r.result[2].trial[1].end_ns = MESH_START_NS + 5000000000u;
-	strcpy(r.result[2].ended_by, "lease");
-	mesh_summarize(&r, &s);
-	assert_near(s.host[2].sent_pps, 2 * SENT / 5.0, 1e-9);
-	assert_near(s.host[0].sent_pps, 2 * SENT / 10.0, 1e-9);
-	// rates are the sums of the hosts', each in its own window
-	assert_near(s.total.sent_pps, 2 * SENT / 5.0 + 4 * SENT / 10.0, 1e-6);
-	assert_true(s.partial);
-	summary_free(&s);
-
-	strcpy(r.result[2].ended_by, "stop"); // the user's own wish
-	mesh_summarize(&r, &s);
-	assert_false(s.partial);
-	summary_free(&s);
-
-	r.result[2].trial[1] = (struct trial){ .id = 1, .kind = TRIAL_MEASURE };
-	mesh_summarize(&r, &s);
-	assert_false(s.host[2].measured);
-	assert_non_null(strstr(s.host[2].failure, "ended by stop before the window began"));
-	summary_free(&s);
-	mesh_run_free(&r);
-}
-
 static void test_cells(void **state)
 {
 	struct mesh_run r;
@@ -609,8 +394,8 @@ static void test_cells(void **state)
 		r.given[i] = NULL;
 	mesh_summarize(&r, &s);
 	assert_int_equal(s.flow_count, 2);
-	assert_near(flow(&s, 0, 1)->target_pps, 100, 0);
-	assert_true(isnan(flow(&s, 2, 0)->target_pps));
+	assert_near(mesh_flow(&s, 0, 1)->target_pps, 100, 0);
+	assert_true(isnan(mesh_flow(&s, 2, 0)->target_pps));
 	summary_free(&s);
 	// a result that tells of more than the matrix asks for is not silently cut
 	r.given[1] = &r.result[1];
@@ -645,8 +430,6 @@ static void test_scale(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_clean),
 		cmocka_unit_test(test_rows_add_up),
 		cmocka_unit_test(test_loss_each_way),
@@ -659,11 +442,6 @@ int main(void)
 		cmocka_unit_test(test_replies_that_vanish),
 		cmocka_unit_test(test_results_of_another_run),
 		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_unpaced),
-		cmocka_unit_test(test_unsent_is_no_loss),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_cut_short),
 		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_scale),
 	};
