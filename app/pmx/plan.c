@@ -78,11 +78,11 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	return port_fill(in, host, c, e);
 }
 
-// Agents that share this machine get its CPUs in turn, the least taken first; where there are too
-// few of them for one queue each and pmx itself, they hand the CPU on when idle.
+// Agents that share this machine get its CPUs in turn, the least taken first; where queues must
+// share one, they hand it on when idle. pmx itself needs next to nothing.
 static int local_share(const struct plan_input *in, struct plan *p, struct err *e)
 {
-	unsigned cpus = in->local_cpus > 0 ? in->local_cpus : 1, queues = 0;
+	unsigned cpus = in->local_cpus > 0 ? in->local_cpus : 1;
 	unsigned *taken = calloc(cpus, sizeof(*taken));
 
 	if (taken == NULL)
@@ -90,7 +90,6 @@ static int local_share(const struct plan_input *in, struct plan *p, struct err *
 	for (size_t i = 0; i < p->host_count; i++) {
 		const struct hostcfg *c = &p->host[i];
 
-		queues += c->port.queues; // 0 of an excluded one
 		for (size_t q = 0; q < c->lcore_count; q++)
 			if (c->lcores[q] < cpus)
 				taken[c->lcores[q]]++;
@@ -108,7 +107,7 @@ static int local_share(const struct plan_input *in, struct plan *p, struct err *
 			c->lcores[c->lcore_count++] = (uint16_t)best;
 		}
 	}
-	bool crowded = queues + 1 > cpus;
+	bool crowded = false;
 	for (unsigned cpu = 0; cpu < cpus; cpu++)
 		crowded = crowded || taken[cpu] > 1;
 	for (size_t i = 0; i < p->host_count; i++)

@@ -244,7 +244,7 @@ static void local_is(const char *text, unsigned cpus, const char *want)
 static void local_cpus(void **state)
 {
 	(void)state;
-	local_is(LOCAL("driver: memif", "driver: memif"), 2, "0 yield, 1 yield");
+	local_is(LOCAL("driver: memif", "driver: memif"), 2, "0 spin, 1 spin");
 	local_is(LOCAL("driver: memif", "driver: memif"), 3, "0 spin, 1 spin");
 	local_is(LOCAL("driver: memif", "driver: memif"), 1, "0 yield, 0 yield");
 	local_is(LOCAL("driver: memif", "driver: memif"), 0, "0 yield, 0 yield");
