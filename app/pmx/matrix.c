@@ -14,6 +14,7 @@
 #define DAY_NS (86400 * SECOND_NS)
 
 const char *const pattern_name[PATTERN_COUNT] = { "mesh", "cells" };
+static const char *const stamp_name[STAMP_COUNT] = { "burst", "packet" };
 static const char *const transport_name[] = { "ssh", "local" };
 
 static int set_version(const struct yaml_doc *d, const struct yaml_item *v, void *obj,
@@ -104,6 +105,10 @@ static const struct yaml_key traffic_key[] = {
 	{ .name = "port", .type = YAML_TYPE_UINT, FIELD(traffic.port), .min = 1, .max = 65535 },
 	{ .name = "streams", .type = YAML_TYPE_UINT, FIELD(traffic.streams),
 	  .min = 1, .max = PAIR_STREAMS_MAX, .pos = AT(streams) },
+	{ .name = "window", .type = YAML_TYPE_UINT, FIELD(traffic.window), .max = WINDOW_MAX,
+	  .pos = AT(window) },
+	{ .name = "stamp", .type = YAML_TYPE_WORD, FIELD(traffic.stamp), .words = stamp_name,
+	  .word_count = STAMP_COUNT },
 	{ .name = "pattern", .type = YAML_TYPE_WORD, FIELD(traffic.pattern), .words = pattern_name,
 	  .word_count = PATTERN_COUNT },
 	{ .name = "rate", .type = YAML_TYPE_CALL, .set = set_rate, .pos = AT(rate) },

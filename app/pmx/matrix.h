@@ -20,6 +20,7 @@
 enum transport { TRANSPORT_SSH, TRANSPORT_LOCAL };
 enum pattern { PATTERN_MESH, PATTERN_CELLS, PATTERN_COUNT };
 extern const char *const pattern_name[PATTERN_COUNT];
+enum stamp { STAMP_BURST, STAMP_PACKET, STAMP_COUNT }; // how often the send instant is read
 
 // What the text of `device` names.
 enum device_kind {
@@ -80,6 +81,8 @@ struct matrix {
 		uint32_t req_bytes, rep_bytes; // UDP payload
 		uint16_t port;
 		uint32_t streams;
+		uint32_t window; // unpaced pairs: at most so many requests in flight; 0 = open loop
+		enum stamp stamp;
 		enum pattern pattern;
 		struct rate rate; // of each pair, for patterns
 		double line_pct;  // > 0: % of the line rate, instead of rate
@@ -88,7 +91,7 @@ struct matrix {
 		struct matrix_cell *cell;
 		size_t cell_count;
 		struct {
-			struct pos request, reply, streams, rate, cells;
+			struct pos request, reply, streams, window, rate, cells;
 		} at;
 	} traffic;
 	struct {

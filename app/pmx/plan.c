@@ -56,6 +56,7 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 
 	*c = (struct hostcfg){
 		.cookie = in->cookie,
+		.stamp_each = m->traffic.stamp == STAMP_PACKET,
 		.host_index = (uint32_t)host,
 		.host_count = (uint32_t)m->host_count,
 		.hugepages = h->hugepages,
@@ -254,6 +255,20 @@ static int flow_decide(const struct plan_input *in, const struct plan *p, const 
 	return ret < 0 ? ret : cursor_check(m, &m->host[f->dst], d->rx_slot, d->rx_stream, e);
 }
 
+// A window bounds what no rate does.
+static int window_check(const struct matrix *m, const struct plan *p, struct err *e)
+{
+	if (m->traffic.window == 0)
+		return 0;
+	for (size_t i = 0; i < p->flow_count; i++)
+		if (p->flow[i].rate_pps == RATE_UNPACED)
+			return 0;
+	return pos_fail(m->file, m->traffic.at.window, e,
+			"window %u: every pair has a rate, which a window cannot bound: expected "
+			"'rate: max', or no window",
+			m->traffic.window);
+}
+
 static int flows_decide(const struct plan_input *in, struct plan *p, struct cursor *cursor,
 			struct err *e)
 {
@@ -271,7 +286,7 @@ static int flows_decide(const struct plan_input *in, struct plan *p, struct curs
 		ret = flow_decide(in, p, &pair[i], cursor, &p->flow[i], e);
 	p->flow_count = count;
 	free(pair);
-	return ret;
+	return ret < 0 ? ret : window_check(in->matrix, p, e);
 }
 
 static void flow_share(const struct matrix *m, struct plan *p, const struct plan_flow *f)
@@ -284,6 +299,7 @@ static void flow_share(const struct matrix *m, struct plan *p, const struct plan
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
 		.rate_pps = f->rate_pps,
+		.window = f->rate_pps == RATE_UNPACED ? m->traffic.window : 0,
 		.streams = f->streams,
 		.sport_first = f->sport_first,
 		.tx_first = f->tx_first,

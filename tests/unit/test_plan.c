@@ -124,6 +124,24 @@ static void unpaced(void **state)
 	planned_free(&p);
 }
 
+// A window goes to the pairs without a rate, and needs one.
+static void windows(void **state)
+{
+	struct planned p;
+
+	(void)state;
+	planned_good(&p, RACK "traffic: {window: 64, stamp: packet, pattern: cells, "
+			      "cells: {d: {a: max, b: 5k}}}\n");
+	assert_int_equal(p.plan.host[3].tx[0].window, 64);
+	assert_int_equal(p.plan.host[3].tx[1].window, 0);
+	assert_true(p.plan.host[3].stamp_each);
+	configs_read(&p.plan);
+	planned_free(&p);
+	planned_bad(RACK "traffic: {window: 64, rate: 5k}\n",
+		    "FILE:8:19: window 64: every pair has a rate, which a window cannot bound: "
+		    "expected 'rate: max', or no window");
+}
+
 // The text of every host's config.
 static char *configs_text(const struct plan *p)
 {
@@ -351,15 +369,11 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mesh),
-		cmocka_unit_test(unpaced),
-		cmocka_unit_test(same_input_same_bytes),
-		cmocka_unit_test(source_ports),
-		cmocka_unit_test(excluded),
-		cmocka_unit_test(local_cpus),
-		cmocka_unit_test(gateways),
-		cmocka_unit_test(line_rates),
-		cmocka_unit_test(limits),
+		cmocka_unit_test(mesh),		cmocka_unit_test(unpaced),
+		cmocka_unit_test(windows),	cmocka_unit_test(same_input_same_bytes),
+		cmocka_unit_test(source_ports), cmocka_unit_test(excluded),
+		cmocka_unit_test(local_cpus),	cmocka_unit_test(gateways),
+		cmocka_unit_test(line_rates),	cmocka_unit_test(limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
