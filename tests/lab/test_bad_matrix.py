@@ -33,7 +33,7 @@ BROKEN = {
     "address without prefix": (GOOD.replace("198.18.0.2/24", "198.18.0.2"), "198.18.0.2"),
     "address 256": (GOOD.replace("198.18.0.2/24", "198.18.0.256/24"), "198.18.0.256"),
     "empty cells": (GOOD.replace("rate: 1k", "pattern: cells, cells: {}"), "cells"),
-    "zero cells": (GOOD.replace("rate: 1k", "pattern: cells, cells: {a: {b: 0}}"), "flow"),
+    "zero cells": (GOOD.replace("rate: 1k", "pattern: cells, cells: {a: {b: 0}}"), "above 0"),
     "unknown cell host": (GOOD.replace("rate: 1k", "pattern: cells, cells: {a: {c: 1}}"), "'c'"),
     "one host": (GOOD.replace(", b: {addr: 198.18.0.2/24}", ""), "host"),
     "no hosts": (GOOD.replace(HOSTS, ""), "hosts"),

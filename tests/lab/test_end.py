@@ -23,8 +23,10 @@ def running(lab, write, spawn):
         matrix = write(tree)
         run = spawn(verb, matrix, *options)
         run.matrix = matrix
-        until(lambda: lab.counter() > 500 or not run.running(), 30, "traffic")
-        assert run.running(), run
+        if verb == "start":
+            run.wait(30).expect(0)
+        until(lambda: lab.counter() > 500 or (verb == "run" and not run.running()), 30, "traffic")
+        assert verb == "start" or run.running(), str(run)
         return run
     return running
 
@@ -52,7 +54,7 @@ def test_signal_shows_the_summary(lab, running):
     run.kill(signal.SIGINT)
     run.wait(20).expect(130)
     for word in ("REQUESTS", "LOSS", "IDENTITY", "closes"):
-        assert word in run.out, run
+        assert word in run.out, str(run)
 
 
 def test_second_signal(lab, running):
@@ -92,10 +94,10 @@ def test_agent_killed(lab, running):
     time.sleep(1)
     run.kill(signal.SIGINT)
     run.wait(20)
-    assert run.code in (130, 4), run
+    assert run.code in (130, 4), str(run)
     (line,) = [line for line in run.err.splitlines() if line.startswith("pmx: h2: ")]
     assert "killed by signal 9" in line
-    assert "FAILED on 1/3: h2" in run.err
+    assert "FAILED on 1/3: h2" in run.err, str(run)
     summary = run.json
     assert host_row(summary, "h2")["measured"] is False
     assert "killed by signal 9" in host_row(summary, "h2")["failure"]
@@ -125,8 +127,8 @@ def test_host_vanishes(lab, running):
     assert len(lab.agents("h1")) > 0
     run.kill(signal.SIGTERM)
     run.wait(30)
-    assert run.code in (143, 4), run
-    assert "FAILED on 1/3: h2" in run.err
+    assert run.code in (143, 4), str(run)
+    assert "FAILED on 1/3: h2" in run.err, str(run)
     assert flow(run.json, "h1", "h3")["sent"] > 500
     lab.fault("clear")
     assert lab.all_agents() == {}
@@ -138,7 +140,7 @@ def test_data_link_down(lab, write):
     tree["timing"]["resolve"] = "1s"
     lab.fault("link", "h2", "down")
     run = pmx("run", write(tree), "--json", "-")
-    assert run.code == 3, run
+    assert run.code == 3, str(run)
     assert "h2" in run.err and "FAILED on" in run.err
     assert lab.all_agents() == {}
 

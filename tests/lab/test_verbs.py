@@ -18,7 +18,7 @@ def by_host(lab, run):
     for line in run.out.splitlines():
         host, _, text = line.partition(": ")
         found.setdefault(host, []).append(text)
-    assert list(found) == lab.hosts, run
+    assert list(found) == lab.hosts, str(run)
     return found
 
 
@@ -109,7 +109,7 @@ def test_dry_run(lab, matrix):
     for verb in ("run", "start", "status", "summarize", "collect", "logs", "stop", "clean"):
         run = pmx(verb, matrix, "--dry-run").expect(0)
         for host in lab.hosts:
-            assert host in run.out, run
+            assert host in run.out, str(run)
     for host in lab.hosts:
         assert not lab.exists(host, "/var/tmp/pmx")
 
