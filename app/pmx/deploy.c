@@ -186,7 +186,7 @@ char *ended_str(const char *ended, char *buf, size_t size)
 	int n;
 
 	if (sscanf(ended, "signal %d", &n) == 1)
-		snprintf(buf, size, "killed by signal %d (%s)", n, strsignal(n));
+		snprintf(buf, size, "was killed by signal %d (%s)", n, strsignal(n));
 	else if (sscanf(ended, "exit %d", &n) == 1)
 		snprintf(buf, size, "ended with exit status %d", n);
 	else

@@ -45,7 +45,7 @@ int deploy_state(struct remote *r, const struct site *s, struct site_state *stat
 // shortly for the latter when the agent is just dying.
 int deploy_log(struct remote *r, const struct site *s, unsigned lines, char **log, char *ended,
 	       size_t ended_size, struct err *e);
-// "ended with exit status 3", "killed by signal 9 (Killed)" of what agent.exit says; "" of "".
+// "ended with exit status 3", "was killed by signal 9 (Killed)" of what agent.exit says; "" of "".
 char *ended_str(const char *ended, char *buf, size_t size);
 
 enum stop_how { STOP_NOT_RUNNING, STOP_STOPPED, STOP_KILLED, STOP_HOWS };

@@ -242,7 +242,7 @@ void fleet_fail(struct fleet_host *h, const struct err *e)
 	if (deploy_log(h->remote, &h->site, FAILURE_LOG_LINES, &h->log, ended, sizeof(ended),
 		       &ignored) == 0 &&
 	    ended[0] != '\0')
-		snprintf(h->why, sizeof(h->why), "%.600s; the agent %s", e->msg,
+		snprintf(h->why, sizeof(h->why), "%.600s; it %s", e->msg,
 			 ended_str(ended, how, sizeof(how)));
 }
 

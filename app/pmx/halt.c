@@ -46,6 +46,8 @@ int halt_agent(struct fleet_host *h, enum stop_how *how, struct err *e)
 
 	if (rc < 0)
 		return rc;
+	if (asked && *how == STOP_NOT_RUNNING)
+		*how = STOP_STOPPED; // it went before it was looked for
 	h->launched = false;
 	fleet_detail(h, "agent %s", stop_how_name[*how]);
 	return 0;

@@ -172,7 +172,10 @@ static int judge(struct fleet *f)
 	if (fleet_complain(f) == 0)
 		return EXIT_GOOD;
 	if (!f->opts->allow_partial) {
-		complain("nothing was measured; --allow-partial would leave out what failed");
+		complain("nothing was measured%s",
+			 fleet_live(f) >= HOSTS_MIN
+				 ? "; --allow-partial would leave out what failed"
+				 : "");
 		return EXIT_HOST;
 	}
 	if (fleet_live(f) >= HOSTS_MIN)

@@ -32,6 +32,7 @@ struct channel {
 
 struct ssh {
 	ssh_session s;
+	ssh_event event;	// waits for the session's socket and takes in what it has
 	struct channel session; // with the agent; c is NULL when there is none
 	struct capture tail;	// stderr of the relay
 };
@@ -70,6 +71,23 @@ static int ssh_fault(struct ssh *x, struct err *e)
 	return err_set(e, EPIPE, "ssh connection lost: %s", ssh_get_error(x->s));
 }
 
+// Waits for the server and takes in whatever it sent. It must be this and not reading alone:
+// libssh's reads take nothing in any more after the end of file, and the exit status may come
+// later.
+static int turn(struct remote *r, uint64_t deadline_ns, struct err *e)
+{
+	struct ssh *x = r->impl;
+	int ms = ms_left(deadline_ns, CANCEL_POLL_MS);
+
+	if (remote_cancelled(r))
+		return err_set(e, ECANCELED, "interrupted");
+	if (ms == 0)
+		return err_set(e, ETIMEDOUT, "no answer in time");
+	if (ssh_event_dopoll(x->event, ms) == SSH_ERROR)
+		return ssh_fault(x, e);
+	return 0;
+}
+
 static void channel_end(struct channel *ch)
 {
 	if (ch->c == NULL)
@@ -94,11 +112,11 @@ static int channel_start(struct remote *r, struct channel *ch, const char *comma
 	ssh_callbacks_init(&ch->cb);
 	ssh_set_channel_callbacks(ch->c, &ch->cb);
 	while ((state = ssh_channel_open_session(ch->c)) == SSH_AGAIN)
-		if (ssh_wait(r, x->s, deadline_ns, e) < 0)
+		if (turn(r, deadline_ns, e) < 0)
 			goto fail;
 	if (state == SSH_OK)
 		while ((state = ssh_channel_request_exec(ch->c, command)) == SSH_AGAIN)
-			if (ssh_wait(r, x->s, deadline_ns, e) < 0)
+			if (turn(r, deadline_ns, e) < 0)
 				goto fail;
 	if (state == SSH_OK)
 		return 0;
@@ -173,7 +191,7 @@ static int channel_run(struct remote *r, struct channel *ch, const struct script
 			linger = mono_ns() + LINGER_NS;
 		if (linger != 0 && mono_ns() > linger)
 			break;
-		n = ssh_wait(r, x->s, deadline_ns, e);
+		n = turn(r, deadline_ns, e);
 		if (n == -ETIMEDOUT)
 			err_set(e, ETIMEDOUT, "no end after %.0f s",
 				(double)s->timeout_ns / NS_PER_S);
@@ -205,6 +223,19 @@ static int ssh_exec(struct remote *r, const char *command, const struct script *
 	return rc;
 }
 
+static void ssh_close(struct remote *r)
+{
+	struct ssh *x = r->impl;
+
+	if (x->event != NULL) {
+		ssh_event_remove_session(x->event, x->s);
+		ssh_event_free(x->event);
+	}
+	ssh_disconnect(x->s);
+	ssh_free(x->s);
+	free(x);
+}
+
 static int ssh_open(struct remote *r, struct err *e)
 {
 	struct ssh_target t;
@@ -221,16 +252,12 @@ static int ssh_open(struct remote *r, struct err *e)
 		return rc;
 	}
 	r->impl = x;
+	x->event = ssh_event_new();
+	if (x->event == NULL || ssh_event_add_session(x->event, x->s) != SSH_OK) {
+		ssh_close(r);
+		return err_set(e, ENOMEM, "out of memory");
+	}
 	return 0;
-}
-
-static void ssh_close(struct remote *r)
-{
-	struct ssh *x = r->impl;
-
-	ssh_disconnect(x->s);
-	ssh_free(x->s);
-	free(x);
 }
 
 static void ssh_detach(struct remote *r)
@@ -270,7 +297,7 @@ static ssize_t ssh_recv(struct remote *r, void *buf, size_t size, uint64_t deadl
 			return relay_gone(x, e);
 		if (n == SSH_ERROR)
 			return ssh_fault(x, e);
-		n = ssh_wait(r, x->s, deadline_ns, e);
+		n = turn(r, deadline_ns, e);
 		if (n == -ETIMEDOUT)
 			err_set(e, ETIMEDOUT, "the agent does not answer");
 		if (n < 0)
@@ -291,7 +318,7 @@ static int ssh_send(struct remote *r, const void *data, size_t len, uint64_t dea
 			return -e->code;
 		if (x->session.end.known || ssh_channel_is_closed(x->session.c))
 			return relay_gone(x, e);
-		if (ssh_wait(r, x->s, deadline_ns, e) < 0)
+		if (turn(r, deadline_ns, e) < 0)
 			return -e->code;
 	}
 	return 0;

@@ -4,6 +4,7 @@
 #include "shell.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,9 +41,21 @@ static int set_option(ssh_session s, enum ssh_options_e option, const void *valu
 	return err_set(e, EINVAL, "ssh: %s", ssh_get_error(s));
 }
 
+// "~/x" as a shell would read it. Into buf.
+static const char *expand_home(const char *path, char buf[PATH_MAX])
+{
+	const char *home = getenv("HOME");
+
+	if (strncmp(path, "~/", 2) != 0 || home == NULL)
+		return path;
+	snprintf(buf, PATH_MAX, "%s%s", home, path + 1);
+	return buf;
+}
+
 static int read_config(ssh_session s, const struct matrix *m, struct err *e)
 {
-	const char *file = m->ssh.config[0] != '\0' ? m->ssh.config : NULL;
+	char path[PATH_MAX];
+	const char *file = m->ssh.config[0] != '\0' ? expand_home(m->ssh.config, path) : NULL;
 
 	if (file != NULL && access(file, R_OK) < 0)
 		return err_set(e, errno, "ssh config %s: %s", file, strerror(errno));
@@ -56,13 +69,13 @@ static int read_config(ssh_session s, const struct matrix *m, struct err *e)
 // ask questions on the terminal.
 static int tame_proxy(ssh_session s, const struct matrix *m, struct err *e)
 {
-	char *command = NULL, *tamed = NULL, *file = NULL;
+	char *command = NULL, *tamed = NULL, *file = NULL, path[PATH_MAX];
 	int rc = 0;
 
 	if (ssh_options_get(s, SSH_OPTIONS_PROXYCOMMAND, &command) != SSH_OK)
 		return 0;
 	if (m->ssh.config[0] != '\0')
-		file = shell_quote(m->ssh.config);
+		file = shell_quote(expand_home(m->ssh.config, path));
 	if (strncmp(command, "ssh ", 4) == 0 &&
 	    asprintf(&tamed, "ssh -o BatchMode=yes %s%s %s", file != NULL ? "-F " : "",
 		     file != NULL ? file : "", command + 4) > 0)
@@ -77,6 +90,8 @@ static int tame_proxy(ssh_session s, const struct matrix *m, struct err *e)
 static int configure(ssh_session s, const struct matrix *m, const struct ssh_target *t,
 		     struct err *e)
 {
+	const char *known_hosts = m->ssh.known_hosts;
+	char path[PATH_MAX];
 	const int on = 1;
 	unsigned port = t->port;
 	int rc = set_option(s, SSH_OPTIONS_HOST, t->address, e);
@@ -93,8 +108,8 @@ static int configure(ssh_session s, const struct matrix *m, const struct ssh_tar
 		rc = set_option(s, SSH_OPTIONS_USER, t->user, e);
 	if (rc == 0 && port != 0)
 		rc = set_option(s, SSH_OPTIONS_PORT, &port, e);
-	if (rc == 0 && m->ssh.known_hosts[0] != '\0')
-		rc = set_option(s, SSH_OPTIONS_KNOWNHOSTS, m->ssh.known_hosts, e);
+	if (rc == 0 && known_hosts[0] != '\0')
+		rc = set_option(s, SSH_OPTIONS_KNOWNHOSTS, expand_home(known_hosts, path), e);
 	return rc;
 }
 
@@ -295,17 +310,18 @@ static int authenticate(const struct remote *r, const struct ssh_target *t, ssh_
 {
 	const struct matrix *m = r->matrix;
 	uint64_t deadline = mono_ns() + (m->ssh.connect_ns != 0 ? m->ssh.connect_ns : CONNECT_NS);
+	char path[PATH_MAX];
 	bool locked = false;
 	int rc = SSH_AUTH_DENIED;
 
 	e->code = 0;
 	if (m->ssh.identity[0] != '\0') {
+		const char *file = expand_home(m->ssh.identity, path);
 		ssh_key key = NULL;
 
-		if (access(m->ssh.identity, R_OK) < 0)
-			return err_set(e, errno, "ssh key %s: %s", m->ssh.identity,
-				       strerror(errno));
-		if (ssh_pki_import_privkey_file(m->ssh.identity, NULL, NULL, NULL, &key) == SSH_OK)
+		if (access(file, R_OK) < 0)
+			return err_set(e, errno, "ssh key %s: %s", file, strerror(errno));
+		if (ssh_pki_import_privkey_file(file, NULL, NULL, NULL, &key) == SSH_OK)
 			rc = offer_identity(r, s, key, deadline, e);
 		else
 			locked = true;
