@@ -164,5 +164,7 @@ enum verdict summary_verdict(const struct summary *s, char *text, size_t size)
 		part(&line, "good: every limit of the matrix is held");
 	else
 		part(&line, "complete: the matrix sets no limits");
+	if (!s->running && n == 0 && s->achieved_pct < GENERATOR_LIMITED_PCT)
+		part(&line, "the tool offered %.2f %% of the target", s->achieved_pct);
 	return VERDICT_GOOD;
 }
