@@ -26,9 +26,19 @@ static int check_queues(const struct port *p, const struct hostcfg *cfg, struct 
 		       cfg->port.queues, p->driver, have, have);
 }
 
+// Some PMDs (af_packet, memif) name the standard frame whatever their rings hold. What those hold
+// was made from the MTU by the profile, so there is nothing to ask of ethdev.
+static bool mtu_is_ethdevs(const struct port *p, const struct hostcfg *cfg)
+{
+	uint32_t frame = cfg->port.mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+	return frame <= p->info.max_rx_pktlen;
+}
+
 static int configure(struct port *p, const struct hostcfg *cfg, struct err *e)
 {
-	struct rte_eth_conf conf = { .rxmode = { .mtu = cfg->port.mtu } };
+	struct rte_eth_conf conf = {
+		.rxmode = { .mtu = mtu_is_ethdevs(p, cfg) ? cfg->port.mtu : 0 },
+	};
 	uint64_t rss = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & p->info.flow_type_rss_offloads;
 	if (cfg->port.rss == RSS_ON && cfg->port.queues > 1 && rss != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
@@ -57,7 +67,7 @@ static int set_mtu(const struct port *p, const struct hostcfg *cfg, struct err *
 {
 	uint16_t now = 0;
 	rte_eth_dev_get_mtu(p->id, &now);
-	if (cfg->port.mtu == 0 || cfg->port.mtu == now)
+	if (cfg->port.mtu == now || !mtu_is_ethdevs(p, cfg))
 		return 0;
 	int r = rte_eth_dev_set_mtu(p->id, cfg->port.mtu);
 	if (r == 0 || r == -ENOTSUP)
