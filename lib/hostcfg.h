@@ -72,6 +72,7 @@ struct hostcfg {
 		// stale socket to remove before the probe, or ""
 		char unlink_path[DEVICE_MAX_BYTES];
 		bool restart_until_link; // stop/start the port until the link is up (memif client)
+		bool counts_missed;	 // imissed is counted: 0 means none
 		uint16_t queues, rxd, txd, burst, mtu;
 		enum csum_mode csum;
 		enum rss_mode rss;

@@ -86,6 +86,7 @@ int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
 		return err_set(e, -r, "no device info: %s", rte_strerror(-r));
 	snprintf(p->driver, sizeof(p->driver), "%s", p->info.driver_name);
 	p->socket = rte_eth_dev_socket_id(p->id);
+	p->counts_missed = cfg->port.counts_missed;
 	if ((r = check_queues(p, cfg, e)) != 0 || (r = configure(p, cfg, e)) != 0 ||
 	    (r = set_mtu(p, cfg, e)) != 0)
 		return r;
@@ -145,7 +146,7 @@ void port_read(const struct port *p, struct port_counts *c)
 	c->opackets = s.opackets - p->base.opackets;
 	c->ibytes = s.ibytes - p->base.ibytes;
 	c->obytes = s.obytes - p->base.obytes;
-	c->imissed = s.imissed - p->base.imissed;
+	c->imissed = p->counts_missed ? s.imissed - p->base.imissed : COUNTER_UNKNOWN;
 	c->ierrors = s.ierrors - p->base.ierrors;
 	c->oerrors = s.oerrors - p->base.oerrors;
 	c->rx_nombuf = s.rx_nombuf - p->base.rx_nombuf;

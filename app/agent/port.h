@@ -16,7 +16,7 @@ struct port {
 	struct rte_ether_addr mac;
 	struct rte_eth_dev_info info;
 	uint16_t rxd, txd; // as adjusted to the PMD's limits
-	bool csum_hw;
+	bool csum_hw, counts_missed;
 	struct rte_eth_stats base; // at the start: counters are differences
 };
 

@@ -41,6 +41,7 @@ static int port_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	c->port.burst = p->burst;
 	c->port.mtu = (uint16_t)(h->mtu != 0 ? h->mtu : smaller(MTU_DEFAULT, p->mtu_max));
 	c->port.csum = p->csum;
+	c->port.counts_missed = p->counts_missed;
 	c->port.rss = p->rss;
 	c->port.single_file_segments = p->single_file_segments;
 	memcpy(c->port.rss_key, p->rss_key, sizeof(c->port.rss_key));

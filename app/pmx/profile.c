@@ -94,6 +94,7 @@ static const struct yaml_key profile_key[] = {
 	  .word_count = RSS_MODES },
 	{ .name = "rss_key", .type = YAML_TYPE_CALL, .set = set_rss_key },
 	{ .name = "restart_until_link", .type = YAML_TYPE_BOOL, FIELD(restart_until_link) },
+	{ .name = "counts_missed", .type = YAML_TYPE_BOOL, FIELD(counts_missed) },
 	{ .name = "single_file_segments", .type = YAML_TYPE_BOOL, FIELD(single_file_segments) },
 	{ .name = "rated_mpps", .type = YAML_TYPE_REAL, FIELD(rated_mpps), .max = 100000 },
 	{ .name = "speed_gbps", .type = YAML_TYPE_REAL, FIELD(speed_gbps), .max = 100000 },

@@ -30,6 +30,7 @@ struct profile {
 	enum csum_mode csum;
 	enum rss_mode rss;
 	char rss_key[161];	 // hex; "" = the PMD's own
+	bool counts_missed;	 // the port counts imissed; else it is unknown, not 0
 	bool restart_until_link; // the client end: stop and start the port until the link is up
 	bool single_file_segments;
 	double rated_mpps; // each way; -1 = unknown

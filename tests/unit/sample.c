@@ -49,6 +49,7 @@ void sample_hostcfg(struct hostcfg *c)
 			  .profile = "memif",
 			  .unlink_path = "/var/tmp/pmx/memif.sock",
 			  .restart_until_link = true,
+			  .counts_missed = true,
 			  .queues = 2,
 			  .rxd = 512,
 			  .txd = 2048,
