@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_OVERHEAD_BYTES 20 // preamble 7, SFD 1, inter-frame gap 12 (IEEE 802.3)
-#define FRAME_MIN_BYTES 64     // with FCS
+#define WIRE_OVERHEAD_BYTES 20	  // preamble 7, SFD 1, inter-frame gap 12 (IEEE 802.3)
+#define FRAME_MIN_BYTES 64	  // with FCS
 #define IP4_UDP_OVERHEAD_BYTES 46 // Ethernet 14 + IPv4 20 + UDP 8 + FCS 4
 
 // Ethernet frame with FCS that carries a UDP payload over untagged IPv4: max(64, payload + 46).

@@ -40,8 +40,9 @@ static void cells_walk(const struct matrix *m, const bool *excluded, struct pair
 // Cells stand in the same order as the pairs are walked: one pass over both.
 static void mesh_walk(const struct matrix *m, const bool *excluded, struct pair *out, size_t *count)
 {
-	const struct matrix_cell *cell = m->traffic.cell, *end = cell + m->traffic.cell_count;
+	const struct matrix_cell *cell = m->traffic.cell;
 	uint32_t n = (uint32_t)m->host_count;
+	size_t left = m->traffic.cell_count;
 
 	for (uint32_t src = 0; src < n; src++)
 		for (uint32_t dst = 0; dst < n; dst++) {
@@ -55,8 +56,10 @@ static void mesh_walk(const struct matrix *m, const bool *excluded, struct pair 
 
 			if (src == dst)
 				continue;
-			if (cell != end && cell->src == src && cell->dst == dst)
+			if (left > 0 && cell->src == src && cell->dst == dst) {
 				p = pair_of(cell++);
+				left--;
+			}
 			pair_add(out, count, excluded, &p);
 		}
 }
