@@ -9,7 +9,7 @@ import pytest
 from harness import SIGNAL_LIMIT_S, assert_identity, flow, host_row, pmx, until
 
 DRAIN_S = 0.5  # of the lab's matrix
-SLACK_S = 2    # a machine that does other things too
+SLACK_S = 4    # a machine that does other things too
 LEASE_S = 3
 
 
@@ -116,7 +116,7 @@ def test_agent_killed_to_the_end(lab, write, spawn):
     assert "killed by signal 9" in run.err
     row = flow(run.json, "h1", "h3")
     assert_identity(row)
-    assert row["sent"] == row["target"] == 2000
+    assert row["sent"] + row["unsent"] == row["target"] == 2000
 
 
 def test_host_vanishes(lab, running):

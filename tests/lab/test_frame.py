@@ -1,13 +1,11 @@
 """What is on the wire: a payload of 18 bytes is the 64-byte frame."""
 
-from harness import assert_identity, pmx
+from harness import assert_identity, measure, pmx
 
 
 def on_wire(lab, write, request, reply):
     matrix = lab.matrix(rate=500, request=request, reply=reply, warmup="0s", duration="1s")
-    lab.capture()
-    run = pmx("run", write(matrix), "--json", "-").expect(0)
-    assert_identity(run.json["totals"])
+    assert_identity(measure(write(matrix), before=lab.capture)["totals"])
     sizes = {}
     for capture in lab.captured().values():
         for (_, _, kind, size), count in capture.udp().items():

@@ -3,9 +3,12 @@ direction."""
 
 import pytest
 
-from harness import assert_identity, flow, host_row, pmx
+from harness import assert_identity, flow, host_row, measure, pmx
 
-COUNT = 4000
+
+def one_in(n, packets):
+    """How many the rule takes, which begins with the first."""
+    return -(-packets // n)
 
 
 @pytest.fixture
@@ -24,10 +27,9 @@ def test_requests(lab, matrix):
     run = pmx("run", matrix, "--json", "-").expect(0)
     summary, dropped = run.json, lab.counter()
     row = flow(summary, "h1", "h2")
-    assert dropped == COUNT // 100
+    assert dropped == one_in(100, row["sent"]) > 10
     assert (row["lost_forward"], row["lost_back"]) == (dropped, 0)
-    assert (row["sent"], row["delivered"]) == (COUNT, COUNT - dropped)
-    assert row["loss_forward_pct"] == pytest.approx(1.0)
+    assert row["loss_forward_pct"] == pytest.approx(100 * dropped / row["sent"])
     assert row["loss_back_pct"] == 0
     assert_identity(row, lossless=False)
     others_lost_nothing(summary)
@@ -41,11 +43,10 @@ def test_replies(lab, matrix):
     run = pmx("run", matrix, "--json", "-").expect(0)
     summary, dropped = run.json, lab.counter()
     row = flow(summary, "h1", "h2")
-    assert dropped == COUNT // 100
+    assert dropped == one_in(100, row["replied"]) > 10
     assert (row["lost_forward"], row["lost_back"]) == (0, dropped)
-    assert (row["replied"], row["returned"]) == (COUNT, COUNT - dropped)
     assert row["loss_forward_pct"] == 0
-    assert row["loss_back_pct"] == pytest.approx(1.0)
+    assert row["loss_back_pct"] == pytest.approx(100 * dropped / row["replied"])
     assert_identity(row, lossless=False)
     others_lost_nothing(summary)
 
@@ -56,7 +57,8 @@ def test_both_ways_and_uneven(lab, matrix):
     lab.fault("drop", "--from", "h2", "--to", "h1", "--every", 10, "--sport", 5300)
     row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
     forward, back = lab.counters().values()
-    assert forward == COUNT // 4 and back == COUNT * 3 // 4 // 10
+    assert forward == one_in(4, row["sent"])
+    assert back == one_in(10, row["sent"] - forward)
     assert (row["lost_forward"], row["lost_back"]) == (forward, back)
     assert_identity(row, lossless=False)
 
@@ -65,17 +67,18 @@ def test_all_lost(lab, matrix):
     """Nothing came: the loss is total, and times are unknown, not 0."""
     lab.fault("drop", "--from", "h1", "--to", "h2", "--dport", 5300)
     row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
-    assert (row["sent"], row["delivered"], row["lost_forward"]) == (COUNT, 0, COUNT)
+    assert (row["delivered"], row["lost_forward"]) == (0, row["sent"])
+    assert row["sent"] > 1000
     assert row["loss_pct"] == 100
     assert row["rtt_p50_us"] is None and row["rtt_max_us"] is None
 
 
 def test_limit(lab, write):
     """A limit of the matrix that is missed is exit 1, and said."""
-    tree = lab.matrix(rate=2000, warmup="0s", duration="2s")
+    tree = lab.matrix(rate=500, warmup="0s", duration="2s")
     tree["limits"] = {"loss": 0}
     matrix = write(tree)
-    pmx("run", matrix, "--json", "-").expect(0)
+    measure(matrix)
     lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 100, "--dport", 5300)
     verdict = pmx("run", matrix, "--json", "-").expect(1).json["verdict"]
     assert verdict["exit"] == 1

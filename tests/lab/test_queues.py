@@ -2,14 +2,14 @@
 
 import pytest
 
-from harness import assert_identity, host_row, pmx
+from harness import assert_identity, host_row, measure, pmx
 
 
 @pytest.mark.parametrize("queues", [1, 4])
 def test_rate_and_sums(lab, write, queues):
     matrix = lab.matrix(rate=2000, warmup="200ms", duration="2s", queues=queues)
     matrix["traffic"]["streams"] = 16
-    summary = pmx("run", write(matrix), "--json", "-").expect(0).json
+    summary = measure(write(matrix))
     for row in summary["flows"]:
         assert_identity(row)
         assert row["sent"] == row["target"] == 4000

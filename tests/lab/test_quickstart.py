@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (BUILD, PMX, ROOT, SIGNAL_LIMIT_S, Process, assert_identity, pmx, same_number,
+from harness import (BUILD, PMX, ROOT, SIGNAL_LIMIT_S, Process, assert_identity, measure, pmx, same_number,
                      until)
 
 
@@ -51,8 +51,7 @@ def agents():
 
 def test_local(write, tmp_path):
     matrix = write({**local(), "remote_dir": str(tmp_path / "remote")})
-    run = pmx("run", matrix, "--json", "-").expect(0)
-    summary = run.json
+    summary = measure(matrix)
     assert summary["totals"]["sent"] == 8000
     assert_identity(summary["totals"])
     for row in summary["flows"]:
@@ -66,7 +65,7 @@ def test_local_payloads(write, tmp_path):
     for request, reply in ((18, 1472), (1472, 18), (19, 101)):
         matrix = write({**local(duration="500ms", request=request, reply=reply),
                         "remote_dir": str(tmp_path / "remote")})
-        summary = pmx("run", matrix, "--json", "-").expect(0).json
+        summary = measure(matrix)
         assert_identity(summary["totals"])
         assert summary["flows"][0]["request_bytes"] == request
         assert summary["flows"][0]["reply_bytes"] == reply
