@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import agents
 import harness
 
 
@@ -41,8 +42,9 @@ def session_lab():
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
     lab = harness.Lab()
-    yield lab
-    lab.down()
+    with harness.lab_lock(lab.name):
+        yield lab
+        lab.down()
 
 
 @pytest.fixture
@@ -81,6 +83,20 @@ def spawn():
     yield spawn
     for process in started:
         process.end()
+
+
+@pytest.fixture
+def fleet(lab, tmp_path):
+    """Starts agents without pmx, on the lab's hosts, and sees to their end."""
+    started = []
+
+    def fleet(made, **kwargs):
+        directory = tmp_path / f"run{len(started)}"
+        started.append(agents.Fleet(directory, made, lab, **kwargs))
+        return started[-1]
+    yield fleet
+    for each in started:
+        each.end()
 
 
 @pytest.fixture(autouse=True)
