@@ -46,6 +46,7 @@ static int run_fleet(const struct opts *o, const struct matrix *m)
 
 	if (code != EXIT_GOOD)
 		return code;
+	f.leased = m->timing.lease_ns > 0;
 	code = launch_init(&l, &f, m->timing.duration_ns, m->timing.lease_ns);
 	if (code == EXIT_GOOD)
 		code = launch_all(&l, &f);

@@ -45,6 +45,7 @@ struct fleet {
 	const struct matrix *matrix;
 	struct agent_file agent; // of verbs that launch
 	bool dry;
+	bool leased;	  // agents end by themselves when pmx is gone
 	bool cancellable; // a signal ends waiting calls
 	size_t jobs;
 	struct fleet_host *host; // owned, [count], matrix order

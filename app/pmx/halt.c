@@ -59,7 +59,8 @@ static int halt_one(struct fleet_host *h, void *arg, struct err *e)
 
 	(void)arg;
 	if (halt_agent(h, &how, e) < 0)
-		complain("%s: the agent could not be stopped: %s", h->name, e->msg);
+		complain("%s: its agent could not be stopped: %s%s", h->name, e->msg,
+			 h->fleet->leased ? "; its lease will end it" : "");
 	return 0;
 }
 

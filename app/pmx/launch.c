@@ -1,5 +1,6 @@
 #include "launch.h"
 
+#include "blame.h"
 #include "clock.h"
 #include "halt.h"
 #include "lease.h"
@@ -124,11 +125,15 @@ static int poll_one(struct fleet_host *h, void *arg, struct err *e)
 	return call_status(h, e);
 }
 
+// Only those that are to blame fail: the others would be ready without them.
 static int timeout_one(struct fleet_host *h, void *arg, struct err *e)
 {
-	(void)arg;
-	if (h->status.state == AGENT_READY)
+	const bool *blamed = arg;
+
+	if (!blamed[h->index])
 		return 0;
+	if (h->status.state == AGENT_READY)
+		return err_set(e, ETIMEDOUT, "the others get no answer from its data address");
 	return err_set(e, ETIMEDOUT, "not ready in time: %s",
 		       h->status.error[0] != '\0' ? h->status.error
 						  : agent_state_name[h->status.state]);
@@ -145,6 +150,22 @@ static bool all_ready(const struct fleet *f)
 	return true;
 }
 
+static void give_up(struct fleet *f)
+{
+	const char **waits = calloc(f->count, sizeof(*waits));
+	bool *blamed = calloc(f->count, sizeof(*blamed));
+
+	for (size_t i = 0; i < f->count && waits != NULL && blamed != NULL; i++)
+		if (!f->host[i].failed && f->host[i].status.state != AGENT_READY)
+			waits[i] = f->host[i].status.error;
+	if (waits != NULL && blamed != NULL) {
+		blame_find(f->matrix, waits, blamed);
+		fleet_each(f, FLEET_LIVE, timeout_one, blamed);
+	}
+	free(waits);
+	free(blamed);
+}
+
 static void wait_ready(struct fleet *f)
 {
 	uint64_t deadline = mono_ns() + f->matrix->timing.resolve_ns + READY_SPARE_NS;
@@ -157,7 +178,7 @@ static void wait_ready(struct fleet *f)
 		if (fleet_failed(f) > 0 && !f->opts->allow_partial)
 			return;
 		if (mono_ns() > deadline) {
-			fleet_each(f, FLEET_LIVE, timeout_one, NULL);
+			give_up(f);
 			return;
 		}
 		sleep_ns(READY_POLL_NS);

@@ -163,7 +163,7 @@ static int child_wait(struct remote *r, struct child *c, const struct script *s,
 		if (c->pid == 0 && now > linger)
 			break;
 		if (c->pid > 0 && now > deadline)
-			return err_set(e, ETIMEDOUT, "no end after %.0f s",
+			return err_set(e, ETIMEDOUT, "no answer within %.0f s",
 				       (double)s->timeout_ns / NS_PER_S);
 		if (remote_cancelled(r))
 			return err_set(e, ECANCELED, "interrupted");

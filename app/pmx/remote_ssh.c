@@ -82,7 +82,7 @@ static int turn(struct remote *r, uint64_t deadline_ns, struct err *e)
 	if (remote_cancelled(r))
 		return err_set(e, ECANCELED, "interrupted");
 	if (ms == 0)
-		return err_set(e, ETIMEDOUT, "no answer in time");
+		return err_set(e, ETIMEDOUT, "the host does not answer");
 	if (ssh_event_dopoll(x->event, ms) == SSH_ERROR)
 		return ssh_fault(x, e);
 	return 0;
@@ -92,6 +92,8 @@ static void channel_end(struct channel *ch)
 {
 	if (ch->c == NULL)
 		return;
+	// libssh keeps a channel until the server has closed it too, and would call into ours
+	ssh_remove_channel_callbacks(ch->c, &ch->cb);
 	ssh_channel_close(ch->c);
 	ssh_channel_free(ch->c);
 	ch->c = NULL;
@@ -193,7 +195,7 @@ static int channel_run(struct remote *r, struct channel *ch, const struct script
 			break;
 		n = turn(r, deadline_ns, e);
 		if (n == -ETIMEDOUT)
-			err_set(e, ETIMEDOUT, "no end after %.0f s",
+			err_set(e, ETIMEDOUT, "no answer within %.0f s",
 				(double)s->timeout_ns / NS_PER_S);
 		if (n < 0)
 			return n;
