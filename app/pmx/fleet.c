@@ -70,9 +70,9 @@ int fleet_init(struct fleet *f, const struct opts *o, const struct matrix *m, bo
 		f->jobs = 1; // in order
 	if (o->hosts != NULL)
 		code = check_hosts(m, o->hosts);
-	// local agents are told from others by their binary, so every verb must know it
+	// local agents are told from other processes by their binary: good to know for every verb
 	if (code == EXIT_GOOD && (launches || m->transport == TRANSPORT_LOCAL) &&
-	    agent_file_open(&f->agent, &e) < 0) {
+	    agent_file_open(&f->agent, &e) < 0 && launches) {
 		complain("%s", e.msg);
 		code = EXIT_HOST;
 	}

@@ -119,6 +119,8 @@ static bool choice_has(const char *choices, const char *word)
 {
 	size_t len = strlen(word);
 
+	if (strchr(word, '|') != NULL)
+		return false;
 	for (const char *p = choices; p != NULL; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
 		if (strncmp(p, word, len) == 0 && (p[len] == '|' || p[len] == '\0') && len > 0)
 			return true;

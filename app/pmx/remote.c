@@ -177,7 +177,7 @@ static const char put_script[] =
 	"{ echo \"$1: $n bytes arrived of $3\" >&2; bad \"$@\"; }; "
 	"h=$(sha256sum < \"$2\"); [ \"${h%% *}\" = \"$4\" ] || "
 	"{ echo \"$1: SHA-256 ${h%% *} arrived, $4 was sent\" >&2; bad \"$@\"; }; "
-	"chmod \"$5\" \"$2\" && mv -f \"$2\" \"$1\" || bad \"$@\"";
+	"chmod \"$5\" \"$2\" && mv -fT \"$2\" \"$1\" || bad \"$@\"";
 
 int remote_put(struct remote *r, const void *data, size_t len, const char *path, unsigned mode,
 	       struct err *e)
