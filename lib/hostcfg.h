@@ -13,7 +13,7 @@
 #define NAME_MAX_BYTES 64
 #define DEVICE_MAX_BYTES 256
 #define LCORES_MAX 128
-#define BURST_MAX 512
+#define BURST_MAX 64
 #define FLOWS_MAX 4096	       // each way, of one host
 #define STREAMS_MAX (1u << 22) // indexes each way, of one host
 #define WINDOW_MAX (1u << 16)  // requests in flight, of one pair
@@ -81,7 +81,7 @@ struct hostcfg {
 	} port;
 
 	enum huge_policy hugepages;
-	uint32_t memory_mb; // used without hugepages, and as the limit with them; 0 = computed
+	uint32_t memory_mb; // taken where there are no hugepages; 0 = computed
 	enum idle_policy idle;
 	// CPU of queue q; fewer than queues = the agent chooses the rest
 	uint16_t lcores[LCORES_MAX];

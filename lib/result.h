@@ -53,7 +53,7 @@ enum drop_reason {
 	DROP_STREAM,	// stream not in the plan, or addresses/ports that are not the stream's
 	DROP_MALFORMED, // short, bad lengths, bad version or kind, IP options, bad checksum flag
 	DROP_FRAGMENT,
-	DROP_SLOW,   // ARP/ICMP beyond what the slow path takes
+	DROP_SLOW,   // ARP/ICMP that has no answer here, or more than is taken
 	DROP_NOMBUF, // no mbuf for a request that was due (it stays due)
 	DROP_REASONS
 };
@@ -85,7 +85,7 @@ struct result {
 	char host[NAME_MAX_BYTES], run_id[NAME_MAX_BYTES];
 	char pmx_version[32], dpdk_version[64];
 	char state[16];	   // "running", "done"
-	char ended_by[16]; // "plan", "stop", "lease", "signal", "" while running
+	char ended_by[16]; // "plan", "stop", "lease", "signal", "unarmed", "" while running
 	char driver[64], mac[18];
 	double tsc_hz;
 	struct trial *trial; // owned

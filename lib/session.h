@@ -5,8 +5,7 @@
 //   {"cmd":"hello"}             {"ok":true,"pmx":"0.1.0","host":"a","run_id":"..","state":"init",
 //                                "pid":1}
 //   {"cmd":"time"}              {"ok":true,"mono_ns":N}: CLOCK_MONOTONIC_RAW of the agent
-//   {"cmd":"status"}            {"ok":true,"state":"running", ...}: struct status below; renews the
-//                               lease
+//   {"cmd":"status"}            {"ok":true,"state":"running", ...}: struct status below
 //   {"cmd":"arm","start_ns":N}  {"ok":true}: first trial starts at N of the agent's clock; in state
 //                               ready only
 //   {"cmd":"stop","at_ns":N}    {"ok":true}: no request is due after N (0 = now); drains, writes
@@ -14,7 +13,8 @@
 //   {"cmd":"result"}            {"ok":true,"result":{...}}: live or final, see result.h
 //   {"cmd":"quit"}              {"ok":true}: exit when done/failed, else as stop first, then exit
 //
-// A refusal is {"ok":false,"error":"one line"}. Unknown commands are refused, never ignored.
+// Every line renews the lease. A refusal is {"ok":false,"error":"one line"}. Unknown commands are
+// refused, never ignored.
 #pragma once
 
 #include "err.h"

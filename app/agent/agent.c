@@ -109,8 +109,7 @@ static bool all_closed(const struct agent *a)
 static void write_result(const struct agent *a)
 {
 	const char *temp = SESSION_RESULT ".tmp";
-	if (a->result == NULL || json_dump_file(a->result, temp, JSON_COMPACT) != 0 ||
-	    rename(temp, SESSION_RESULT) != 0)
+	if (json_dump_file(a->result, temp, JSON_COMPACT) != 0 || rename(temp, SESSION_RESULT) != 0)
 		fprintf(stderr, "pmx-agent: cannot write " SESSION_RESULT ": %s\n",
 			strerror(errno));
 }
@@ -124,6 +123,11 @@ static void finish(struct agent *a)
 		snprintf(a->ended_by, sizeof(a->ended_by), "plan");
 	a->state = AGENT_DONE;
 	a->result = collect_result(a);
+	if (a->result == NULL) {
+		snprintf(a->error, sizeof(a->error), "no memory for the result");
+		a->state = AGENT_FAILED;
+		return;
+	}
 	write_result(a);
 }
 
@@ -150,6 +154,9 @@ static void check_lease(struct agent *a, uint64_t now_ns)
 {
 	bool unarmed = a->state == AGENT_LINK || a->state == AGENT_READY;
 	if (a->lease_ns != 0 && now_ns > a->lease_ns) {
+		if (!a->quit)
+			fprintf(stderr, "pmx-agent: nobody renewed the lease of %.3g s: ending\n",
+				(double)a->cfg.lease_ns / 1e9);
 		agent_stop(a, 0, "lease", now_ns);
 		a->quit = true;
 	} else if (a->lease_ns == 0 && unarmed &&
@@ -208,15 +215,16 @@ void agent_stop(struct agent *a, uint64_t at_ns, const char *why, uint64_t now_n
 {
 	if (a->state == AGENT_DONE || a->state == AGENT_FAILED)
 		return;
-	if (a->ended_by[0] == '\0')
-		snprintf(a->ended_by, sizeof(a->ended_by), "%s", why);
-	if (a->state < AGENT_ARMED) { // nothing was sent
+	uint64_t at = at_ns > now_ns ? at_ns : now_ns;
+	bool armed = a->state >= AGENT_ARMED;
+	if (atomic_load_explicit(&a->shared.stop_tsc, memory_order_relaxed) != 0 ||
+	    (armed && at >= a->end_ns)) // stopped before, or all was sent
+		return;
+	snprintf(a->ended_by, sizeof(a->ended_by), "%s", why);
+	if (!armed) {
 		finish(a);
 		return;
 	}
-	uint64_t at = at_ns > now_ns ? at_ns : now_ns;
-	if (atomic_load_explicit(&a->shared.stop_tsc, memory_order_relaxed) != 0 || at >= a->end_ns)
-		return;
 	a->end_ns = at;
 	atomic_store_explicit(&a->shared.stop_tsc, clock_to_tsc(&a->clock, at),
 			      memory_order_release);

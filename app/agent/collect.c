@@ -155,6 +155,7 @@ json_t *collect_result(const struct agent *a)
 		for (int d = 0; d < DROP_REASONS; d++)
 			r.drop[d] += a->queue[q]->drop[d];
 	}
+	r.drop[DROP_SLOW] += a->neigh.ignored;
 	for (size_t f = 0; f < r.rx_count; f++) {
 		for (size_t t = 0; t < r.trial_count; t++)
 			r.rx[f].trial[t].replied =

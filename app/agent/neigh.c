@@ -148,13 +148,15 @@ static void ask_due(struct neigh_table *t, uint64_t now_ns)
 	}
 }
 
-// RFC 826 merge: what anybody says of an address we talk to.
-static void learn(struct neigh_table *t, const struct rte_arp_hdr *a, uint64_t now_ns)
+// RFC 826 merge: what anybody says of an address we talk to. False: of none of ours.
+static bool learn(struct neigh_table *t, const struct rte_arp_hdr *a, uint64_t now_ns)
 {
+	bool known = false;
 	for (size_t i = 0; i < t->hop_count; i++) {
 		struct neigh *n = &t->hop[i];
 		if (rte_cpu_to_be_32(n->addr) != a->arp_data.arp_sip)
 			continue;
+		known = true;
 		bool news = !n->known || !rte_is_same_ether_addr(&n->mac, &a->arp_data.arp_sha);
 		n->mac = a->arp_data.arp_sha;
 		n->known = true;
@@ -163,6 +165,13 @@ static void learn(struct neigh_table *t, const struct rte_arp_hdr *a, uint64_t n
 		if (news)
 			publish(t);
 	}
+	return known;
+}
+
+static void ignore(struct neigh_table *t, struct rte_mbuf *m)
+{
+	t->ignored++;
+	rte_pktmbuf_free(m);
 }
 
 static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
@@ -172,13 +181,16 @@ static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 	if (a.arp_hardware != RTE_BE16(RTE_ARP_HRD_ETHER) ||
 	    a.arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
 	    !rte_is_valid_assigned_ether_addr(&a.arp_data.arp_sha)) {
-		rte_pktmbuf_free(m);
+		ignore(t, m);
 		return;
 	}
-	learn(t, &a, now_ns);
+	bool known = learn(t, &a, now_ns);
 	if (a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
 	    a.arp_data.arp_tip != rte_cpu_to_be_32(t->cfg->addr)) {
-		rte_pktmbuf_free(m);
+		if (known)
+			rte_pktmbuf_free(m);
+		else
+			ignore(t, m);
 		return;
 	}
 	arp_fill(t, f, RTE_ARP_OP_REPLY, &a.arp_data.arp_sha, &a.arp_data.arp_sha,
@@ -196,7 +208,7 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	uint16_t total = rte_be_to_cpu_16(f->ip.total_length);
 	if (m->data_len < sizeof(*f) || total < sizeof(f->ip) + sizeof(f->icmp) ||
 	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != ICMP_ECHO) {
-		rte_pktmbuf_free(m);
+		ignore(t, m);
 		return;
 	}
 	f->eth.dst_addr = f->eth.src_addr;

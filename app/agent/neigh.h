@@ -23,6 +23,7 @@ struct neigh_table {
 	struct agent_shared *shared;
 	struct rte_ether_addr mac;
 	struct queue *const *queue;
+	uint64_t ignored; // frames taken that have no answer here
 };
 
 // Next hop: the peer itself within the subnet, else the gateway.

@@ -34,15 +34,29 @@ static bool mtu_is_ethdevs(const struct port *p, const struct hostcfg *cfg)
 	return frame <= p->info.max_rx_pktlen;
 }
 
+// The config's reader has checked the digits.
+static uint8_t hex_bytes(const char *hex, uint8_t *out)
+{
+	uint8_t n = 0;
+	for (unsigned int byte; sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
+		out[n] = (uint8_t)byte;
+	return n;
+}
+
 static int configure(struct port *p, const struct hostcfg *cfg, struct err *e)
 {
 	struct rte_eth_conf conf = {
 		.rxmode = { .mtu = mtu_is_ethdevs(p, cfg) ? cfg->port.mtu : 0 },
 	};
+	uint8_t key[sizeof(cfg->port.rss_key) / 2];
 	uint64_t rss = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & p->info.flow_type_rss_offloads;
 	if (cfg->port.rss == RSS_ON && cfg->port.queues > 1 && rss != 0) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
 		conf.rx_adv_conf.rss_conf.rss_hf = rss;
+		if (cfg->port.rss_key[0] != '\0') {
+			conf.rx_adv_conf.rss_conf.rss_key = key;
+			conf.rx_adv_conf.rss_conf.rss_key_len = hex_bytes(cfg->port.rss_key, key);
+		}
 	}
 	p->csum_hw = cfg->port.csum == CSUM_HW &&
 		     (p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM) != 0;
@@ -94,6 +108,28 @@ int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
 	return r == 0 ? 0 : err_set(e, -r, "no MAC address: %s", rte_strerror(-r));
 }
 
+// 802.3x frames by the names that PMDs give them; counted since the port was made.
+static void read_pause(uint16_t port, uint64_t *rx, uint64_t *tx)
+{
+	static const struct {
+		const char *rx, *tx;
+	} names[] = {
+		{ "rx_xoff_packets", "tx_xoff_packets" },	  // ixgbe, i40e, ice, igc, e1000
+		{ "rx_pause_ctrl_phy", "tx_pause_ctrl_phy" },	  // mlx5
+		{ "rx_pause_frames", "tx_pause_frames" },	  // bnxt
+		{ "mac_rx_pause_frames", "mac_tx_pause_frames" }, // qede, hns3
+		{ "rx_flow_control_xoff_packets", "tx_flow_control_xoff_packets" },
+	};
+	uint64_t id;
+	*rx = *tx = COUNTER_UNKNOWN;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (rte_eth_xstats_get_id_by_name(port, names[i].rx, &id) == 0)
+			rte_eth_xstats_get_by_id(port, &id, rx, 1);
+		if (rte_eth_xstats_get_id_by_name(port, names[i].tx, &id) == 0)
+			rte_eth_xstats_get_by_id(port, &id, tx, 1);
+	}
+}
+
 int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *queue, struct err *e)
 {
 	for (uint16_t q = 0; q < cfg->port.queues; q++) {
@@ -111,6 +147,7 @@ int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *q
 	if (r != 0 && !cfg->port.restart_until_link)
 		return err_set(e, -r, "%s does not start: %s", p->driver, rte_strerror(-r));
 	rte_eth_stats_get(p->id, &p->base);
+	read_pause(p->id, &p->pause_rx, &p->pause_tx);
 	return 0;
 }
 
@@ -127,13 +164,19 @@ int port_restart(struct port *p, struct err *e)
 	return r == 0 ? 0 : err_set(e, -r, "%s does not start: %s", p->driver, rte_strerror(-r));
 }
 
+static uint64_t since(uint64_t now, uint64_t base)
+{
+	return now == COUNTER_UNKNOWN || base == COUNTER_UNKNOWN ? COUNTER_UNKNOWN : now - base;
+}
+
 void port_read(const struct port *p, struct port_counts *c)
 {
 	struct rte_eth_stats s;
 	struct rte_eth_link link = { 0 };
-	*c = (struct port_counts){ .pause_rx = COUNTER_UNKNOWN,
-				   .pause_tx = COUNTER_UNKNOWN,
-				   .link_mbps = COUNTER_UNKNOWN };
+	*c = (struct port_counts){ .link_mbps = COUNTER_UNKNOWN };
+	read_pause(p->id, &c->pause_rx, &c->pause_tx);
+	c->pause_rx = since(c->pause_rx, p->pause_rx);
+	c->pause_tx = since(c->pause_tx, p->pause_tx);
 	if (rte_eth_link_get_nowait(p->id, &link) == 0 &&
 	    link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN && link.link_speed != 0)
 		c->link_mbps = link.link_speed;

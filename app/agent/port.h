@@ -18,6 +18,7 @@ struct port {
 	uint16_t rxd, txd; // as adjusted to the PMD's limits
 	bool csum_hw, counts_missed;
 	struct rte_eth_stats base; // at the start: counters are differences
+	uint64_t pause_rx, pause_tx;
 };
 
 // Finds the config's device among EAL's ports, configures it and learns what queues must know.

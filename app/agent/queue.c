@@ -53,7 +53,7 @@ static void zero_payload(struct rte_mempool *mp, void *arg, void *obj, unsigned 
 
 uint32_t queue_pool_mbufs(uint16_t rxd, uint16_t txd, bool rx)
 {
-	return rx ? rxd + txd + QUEUE_OUT + POOL_SPARE : txd + QUEUE_BURST_MAX + POOL_SPARE;
+	return rx ? rxd + txd + QUEUE_OUT + POOL_SPARE : txd + BURST_MAX + POOL_SPARE;
 }
 
 static struct rte_mempool *pool_create(const struct queue_env *env, uint16_t id, bool rx,
@@ -347,7 +347,7 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	}
 	q->port = env->port;
 	q->id = id;
-	q->burst = cfg->port.burst < QUEUE_BURST_MAX ? cfg->port.burst : QUEUE_BURST_MAX;
+	q->burst = cfg->port.burst;
 	q->cookie_be = rte_cpu_to_be_16(cfg->cookie);
 	q->udp_port_be = rte_cpu_to_be_16(cfg->udp_port);
 	q->addr_be = rte_cpu_to_be_32(cfg->addr);

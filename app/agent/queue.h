@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define QUEUE_BURST_MAX 64
 // Frames that wait for the PMD: more than the ring of any peer holds of requests.
 #define QUEUE_OUT 4096
 

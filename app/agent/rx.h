@@ -202,7 +202,7 @@ static inline enum rx_fate rx_one(struct queue *q, struct rte_mbuf *m, uint64_t 
 // One burst; returns its size.
 static inline uint32_t rx_poll(struct queue *q)
 {
-	struct rte_mbuf *m[QUEUE_BURST_MAX], *done[QUEUE_BURST_MAX];
+	struct rte_mbuf *m[BURST_MAX], *done[BURST_MAX];
 	uint32_t n = rte_eth_rx_burst(q->port, q->id, m, q->burst);
 	if (n == 0)
 		return 0;

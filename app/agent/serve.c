@@ -52,7 +52,6 @@ static json_t *cmd_status(struct agent *a, json_t *q, uint64_t now)
 {
 	struct status s;
 	(void)q;
-	agent_renew(a, now);
 	agent_status(a, &s, now);
 	return status_write(&s);
 }
@@ -108,6 +107,7 @@ static json_t *answer(struct agent *a, const char *line, size_t len)
 	json_t *out = NULL;
 	json_t *q = json_loadb(line, len, JSON_REJECT_DUPLICATES, &je);
 	const char *cmd = json_string_value(json_object_get(q, "cmd"));
+	agent_renew(a, clock_now_ns()); // whoever speaks is there
 	for (size_t i = 0; cmd != NULL && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(cmd, commands[i].name) == 0)
 			out = commands[i].answer(a, q, clock_now_ns());

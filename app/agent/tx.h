@@ -43,7 +43,7 @@ static inline void tx_build(const struct queue *q, struct tx_stream *s, struct r
 // One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
 static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room)
 {
-	struct rte_mbuf *m[QUEUE_BURST_MAX];
+	struct rte_mbuf *m[BURST_MAX];
 	struct pace_group before = *g;
 	uint32_t n = pace_take(&q->pace, g, now, room);
 	if (unlikely(rte_mempool_get_bulk(q->tx_pool, (void **)m, n) != 0)) {
@@ -72,7 +72,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 // Requests that a place in a window allows. A credit is spent by the pair's next stream.
 static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 {
-	struct rte_mbuf *m[QUEUE_BURST_MAX];
+	struct rte_mbuf *m[BURST_MAX];
 	uint32_t n = window_credits(&q->window);
 	n = n < room ? n : room;
 	if (n == 0)

@@ -148,7 +148,7 @@ static void refused(void **state)
 		{ "port.queues", "129", "$.port.queues: 129: expected an integer from 1 to 128" },
 		{ "port.rxd", "7", "$.port.rxd: 7: expected an integer from 8 to 32768" },
 		{ "port.txd", "32769", "$.port.txd: 32769: expected an integer from 8 to 32768" },
-		{ "port.burst", "0", "$.port.burst: 0: expected an integer from 1 to 512" },
+		{ "port.burst", "0", "$.port.burst: 0: expected an integer from 1 to 64" },
 		{ "port.mtu", "67", "$.port.mtu: 67: expected an integer from 68 to 65535" },
 		{ "prefix_len", "0", "$.prefix_len: 0: expected an integer from 1 to 32" },
 		{ "prefix_len", "33", "$.prefix_len: 33: expected an integer from 1 to 32" },
