@@ -78,7 +78,7 @@ def test_kill_9(lab, running):
         assert not lab.exists(host, "/var/tmp/pmx/agent.pid")
         result = json.loads(lab.file(host, "/var/tmp/pmx/result.json"))
         assert result["ended_by"] == "lease"
-    summary = pmx("summarize", run.matrix, "--json", "-").expect(0).json
+    summary = pmx("summarize", run.matrix, "--json", "-").expect(4).json  # cut short
     assert_identity(summary["totals"], lossless=False)
     pmx("clean", run.matrix).expect(0)
     for host in lab.hosts:

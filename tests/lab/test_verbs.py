@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from harness import assert_identity, pmx, until
 
@@ -126,7 +127,7 @@ def test_options_and_environment(lab, matrix):
     assert not lab.exists("h1", "/var/tmp/elsewhere")
 
 
-def test_gen_and_check(lab, tmp_path):
+def test_gen_and_check(lab, write, tmp_path):
     """A matrix made of a server list runs as it is once it is told where things are."""
     servers = tmp_path / "servers"
     listed = [line.split()[:2] for line in lab.call("list").stdout.splitlines()]
@@ -142,20 +143,11 @@ def test_gen_and_check(lab, tmp_path):
     small = pmx("check", matrix, "--nic-gbps", "0.0001").expect(1)
     assert "h1" in small.out + small.err
 
-    run = pmx("run", matrix, "--for", "1s", "--warmup", "100ms", "--json", "-",
-              env={"HOME": str(home(lab, tmp_path)), "SSH_AUTH_SOCK": ""}).expect(0)
+    tree = yaml.safe_load(text)
+    tree["ssh"].update(lab.matrix()["ssh"])
+    run = pmx("run", write(tree), "--for", "1s", "--warmup", "100ms", "--json", "-").expect(0)
     assert_identity(run.json["totals"])
     assert run.json["totals"]["target"] == 6 * 500
-
-
-def home(lab, tmp_path):
-    """A home directory whose ssh knows the lab."""
-    ssh = tmp_path / "home/.ssh"
-    ssh.mkdir(parents=True, mode=0o700)
-    for name in ("id_ed25519", "known_hosts"):
-        (ssh / name).write_bytes((lab.dir / name).read_bytes())
-        (ssh / name).chmod(0o600)
-    return ssh.parent
 
 
 def test_gen_refuses(tmp_path):
