@@ -162,7 +162,7 @@ void note(const struct opts *o, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (o->quiet)
+	if (o->quiet || o->dry_run)
 		return;
 	va_start(ap, fmt);
 	flockfile(stderr);

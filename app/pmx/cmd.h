@@ -71,7 +71,7 @@ int cmd_summarize(struct opts *o);
 
 // One line on stderr with "pmx: " in front: what went wrong.
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-// One line on stderr, unless --quiet: what is going on.
+// One line on stderr, unless --quiet or --dry-run: what is going on.
 void note(const struct opts *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // Reads the matrix of o->arg and lays the options over it that mean the same (--user, --remote-dir,
 // --for, --warmup). 0, or EXIT_USAGE after saying why; then there is nothing to free.

@@ -95,7 +95,8 @@ static int check_machine(const char *machine, const char *host_agent, struct err
 int deploy_prepare(struct remote *r, const struct site *s, const struct agent_file *a,
 		   bool *uploaded, struct err *e)
 {
-	const struct script script = { .text = prepare_script,
+	const struct script script = { .what = "prepare the directory",
+				       .text = prepare_script,
 				       .args = { s->base, s->dir, s->agent } };
 	const char *sha = NULL;
 	struct output o;
@@ -116,6 +117,9 @@ int deploy_prepare(struct remote *r, const struct site *s, const struct agent_fi
 		    strncmp(sha, a->sha256, SHA256_HEX_BYTES - 1) != 0) {
 			rc = remote_put(r, a->data, a->len, s->agent, AGENT_MODE, e);
 			*uploaded = rc == 0;
+			if (rc < 0 && strstr(e->msg, "No space left") != NULL)
+				err_set(e, ENOSPC, "%s: free %zu MB or choose another --remote-dir",
+					e->msg, (a->len >> 20) + 1);
 		}
 	}
 	output_free(&o);
@@ -130,7 +134,8 @@ static const char launch_script[] =
 int deploy_launch(struct remote *r, const struct site *s, const char *config, size_t len,
 		  struct err *e)
 {
-	const struct script script = { .text = launch_script,
+	const struct script script = { .what = "launch the agent",
+				       .text = launch_script,
 				       .args = { s->agent, s->dir },
 				       .timeout_ns = LAUNCH_NS };
 	char path[PATH_MAX + 16];
@@ -142,10 +147,7 @@ int deploy_launch(struct remote *r, const struct site *s, const char *config, si
 		return rc;
 	rc = remote_check(r, &script, &o, e);
 	if (rc < 0 && o.status == 126)
-		err_wrap(e, "cannot run %s (a noexec mount? choose another --remote-dir)",
-			 s->agent);
-	else if (rc < 0 && o.status == 127)
-		err_wrap(e, "cannot run %s", s->agent);
+		err_set(e, EACCES, "%s: on a noexec mount? choose another --remote-dir", e->msg);
 	output_free(&o);
 	return rc;
 }
@@ -162,7 +164,9 @@ int deploy_log(struct remote *r, const struct site *s, unsigned lines, char **lo
 	       size_t ended_size, struct err *e)
 {
 	char count[16];
-	const struct script script = { .text = log_script, .args = { s->dir, count, s->agent } };
+	const struct script script = { .what = "read the log",
+				       .text = log_script,
+				       .args = { s->dir, count, s->agent } };
 	struct output o;
 
 	*log = NULL;

@@ -38,7 +38,8 @@ static bool has_line(const char *text, const char *line)
 
 int deploy_state(struct remote *r, const struct site *s, struct site_state *state, struct err *e)
 {
-	const struct script script = { .text = state_script,
+	const struct script script = { .what = "look at the directory",
+				       .text = state_script,
 				       .args = { s->base, s->dir, s->agent } };
 	struct output o;
 	int rc = remote_check(r, &script, &o, e);
@@ -77,7 +78,8 @@ static int wait_gone(struct remote *r, const struct site *s, unsigned wait_s, bo
 		     struct err *e)
 {
 	char tenths[16];
-	const struct script script = { .text = wait_script,
+	const struct script script = { .what = "wait for the agent to be gone",
+				       .text = wait_script,
 				       .args = { s->dir, s->agent, tenths },
 				       .timeout_ns = (wait_s + 30) * NS_PER_S };
 	struct output o;
@@ -100,7 +102,8 @@ struct kill_step {
 static int send_signal(struct remote *r, const struct site *s, const struct kill_step *step,
 		       struct err *e)
 {
-	const struct script script = { .text = kill_script,
+	const struct script script = { .what = "signal the agent",
+				       .text = kill_script,
 				       .args = { s->dir, s->agent, step->signal, step->whom } };
 	struct output o;
 	int rc = remote_check(r, &script, &o, e);
@@ -132,8 +135,8 @@ int deploy_stop(struct remote *r, const struct site *s, unsigned wait_s, enum st
 	return rc;
 }
 
-// $1 base, $2 directory, $3 agent. Directories of other local agents keep the base; the last of them
-// may be removing it right now.
+// $1 base, $2 directory, $3 agent. Directories of other local agents keep the base; the last of
+// them may be removing it right now.
 static const char clean_script[] = SH_BAD SH_PIDS
 	"[ ! -L \"$1\" ] || bad \"$1 is a symbolic link, pmx did not make it: not removed\"; "
 	"if [ -e \"$1\" ]; then "
@@ -148,7 +151,8 @@ static const char clean_script[] = SH_BAD SH_PIDS
 
 int deploy_clean(struct remote *r, const struct site *s, bool *was_there, struct err *e)
 {
-	const struct script script = { .text = clean_script,
+	const struct script script = { .what = "remove the directory",
+				       .text = clean_script,
 				       .args = { s->base, s->dir, s->agent } };
 	struct output o;
 	int rc = remote_check(r, &script, &o, e);

@@ -228,7 +228,7 @@ size_t fleet_connect(struct fleet *f)
 void fleet_fail(struct fleet_host *h, const struct err *e)
 {
 	char ended[64] = "", how[128];
-	struct err ignored;
+	struct err ignored = { 0 };
 
 	if (h->failed)
 		return;

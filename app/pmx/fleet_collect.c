@@ -45,7 +45,7 @@ static int read_remote(struct fleet_host *h, struct err *e)
 
 static int collect_one(struct fleet_host *h, void *arg, struct err *e)
 {
-	struct err ignored;
+	struct err ignored = { 0 };
 
 	(void)arg;
 	if (remote_is_dry(h->remote)) {

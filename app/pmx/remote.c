@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define EXEC_TIMEOUT_NS (30 * NS_PER_S)
+#define NOISE_BYTES 65536 // what a login shell may say in front of a file
 
 int remote_open(const struct matrix *m, size_t host, enum remote_mode mode,
 		const atomic_int *cancel, struct remote **out, struct err *e)
@@ -112,6 +113,8 @@ int remote_exec(struct remote *r, const struct script *script, struct output *o,
 		return err_set(e, ENOMEM, "out of memory");
 	int rc = r->carrier->exec(r, command, &s, o, e);
 	r->suspect |= rc == -ETIMEDOUT;
+	if (rc < 0)
+		err_wrap(e, "%s", s.what);
 	free(command);
 	if (o->out == NULL || o->err == NULL) {
 		output_free(o);
@@ -133,10 +136,10 @@ int remote_check(struct remote *r, const struct script *s, struct output *o, str
 	last_line(o->err, line, sizeof(line));
 	status_str(o->status, how, sizeof(how));
 	if (line[0] == '\0')
-		return err_set(e, EREMOTEIO, "%s without a word", how);
+		return err_set(e, EREMOTEIO, "%s: %s without a word", s->what, how);
 	if (o->status == 1)
-		return err_set(e, EREMOTEIO, "%s", line);
-	return err_set(e, EREMOTEIO, "%s (%s)", line, how);
+		return err_set(e, EREMOTEIO, "%s: %s", s->what, line);
+	return err_set(e, EREMOTEIO, "%s: %s (%s)", s->what, line, how);
 }
 
 void output_free(struct output *o)
@@ -182,7 +185,7 @@ static const char put_script[] =
 int remote_put(struct remote *r, const void *data, size_t len, const char *path, unsigned mode,
 	       struct err *e)
 {
-	char part[4096], size[24], hash[SHA256_HEX_BYTES], octal[8];
+	char what[4200], part[4200], size[24], hash[SHA256_HEX_BYTES], octal[8];
 	struct output o;
 
 	snprintf(part, sizeof(part), "%s.part", path);
@@ -190,7 +193,9 @@ int remote_put(struct remote *r, const void *data, size_t len, const char *path,
 	snprintf(octal, sizeof(octal), "%o", mode);
 	sha256_hex(data, len, hash);
 	// 64 KiB/s is the slowest management network that is waited for
+	snprintf(what, sizeof(what), "write %s", path);
 	const struct script s = {
+		.what = what,
 		.text = put_script,
 		.args = { path, part, size, hash, octal },
 		.in = data,
@@ -199,33 +204,36 @@ int remote_put(struct remote *r, const void *data, size_t len, const char *path,
 	};
 	int rc = remote_check(r, &s, &o, e);
 	output_free(&o);
-	return rc < 0 ? err_wrap(e, "write %s", path) : 0;
+	return rc;
 }
 
 int remote_get(struct remote *r, const char *path, size_t max, char **data, size_t *len,
 	       struct err *e)
 {
 	static const char get_script[] = "[ -e \"$1\" ] || exit 44; cat \"$1\"";
+	char what[4200];
 	struct output o;
 	const struct script s = {
+		.what = what,
 		.text = get_script,
 		.args = { path },
-		.out_max = max + 16, // the mark stands in front
+		.out_max = max + NOISE_BYTES,
 		.timeout_ns = EXEC_TIMEOUT_NS + (max >> 20) * NS_PER_S,
 	};
 
 	*data = NULL;
 	*len = 0;
+	snprintf(what, sizeof(what), "read %s", path);
 	int rc = remote_exec(r, &s, &o, e);
 	if (rc == 0 && o.status == 44)
-		rc = err_set(e, ENOENT, "no such file");
+		rc = err_set(e, ENOENT, "%s: no such file", what);
 	else if (rc == 0 && o.status != 0)
-		rc = err_set(e, EIO, "%s", last_line(o.err, (char[512]){ 0 }, 512));
+		rc = err_set(e, EIO, "%s: %s", what, last_line(o.err, (char[512]){ 0 }, 512));
 	else if (rc == 0 && (o.cut || o.out_len > max))
-		rc = err_set(e, EFBIG, "longer than %zu bytes", max);
+		rc = err_set(e, EFBIG, "%s: longer than %zu bytes", what, max);
 	if (rc < 0) {
 		output_free(&o);
-		return err_wrap(e, "read %s", path);
+		return rc;
 	}
 	*data = o.out;
 	*len = o.out_len;

@@ -19,6 +19,7 @@
 struct remote;
 
 struct script {
+	const char *what;    // is done, in words: for --dry-run and errors
 	const char *text;    // POSIX shell, see shell_command
 	const char *args[8]; // $1, $2, ...; ended by NULL
 	const void *in;	     // its stdin; NULL = empty

@@ -64,7 +64,7 @@ static int dry_exec(struct remote *r, const char *command, const struct script *
 		    struct err *e)
 {
 	(void)e;
-	printf("%s$ %s\n", name_of(r), command);
+	printf("%s# %s\n%s$ %s\n", name_of(r), s->what, name_of(r), command);
 	if (s->in_len > 0)
 		print_input(r, s->in, s->in_len);
 	o->out = strdup("");

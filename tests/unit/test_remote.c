@@ -56,8 +56,9 @@ static struct output run(struct fixture *f, const char *text)
 {
 	struct output o;
 
-	if (remote_exec(f->r, &(struct script){ .text = text, .args = { "it's", "b c" } }, &o,
-			&f->e) < 0)
+	if (remote_exec(f->r,
+			&(struct script){ .what = "try", .text = text, .args = { "it's", "b c" } },
+			&o, &f->e) < 0)
 		fail_msg("%s", f->e.msg);
 	return o;
 }
@@ -119,7 +120,9 @@ static void end_of_output_is_not_the_end(void **state)
 static void timeouts(void **state)
 {
 	struct fixture *f = *state;
-	const struct script s = { .text = "echo begun; sleep 30", .timeout_ns = 300 * NS_PER_MS };
+	const struct script s = { .what = "try",
+				  .text = "echo begun; sleep 30",
+				  .timeout_ns = 300 * NS_PER_MS };
 	atomic_int cancel = 0;
 	struct output o;
 
@@ -138,16 +141,21 @@ static void check_quotes_the_last_line(void **state)
 	struct fixture *f = *state;
 	struct output o;
 
-	assert_true(remote_check(f->r, &(struct script){ .text = "echo a >&2; echo b >&2; exit 1" },
+	assert_true(remote_check(f->r,
+				 &(struct script){ .what = "try",
+						   .text = "echo a >&2; echo b >&2; exit 1" },
 				 &o, &f->e) < 0);
-	assert_string_equal(f->e.msg, "b");
+	assert_string_equal(f->e.msg, "try: b");
 	output_free(&o);
-	assert_true(remote_check(f->r, &(struct script){ .text = "echo b >&2; kill -15 $$" }, &o,
+	assert_true(
+		remote_check(f->r,
+			     &(struct script){ .what = "try", .text = "echo b >&2; kill -15 $$" },
+			     &o, &f->e) < 0);
+	assert_string_equal(f->e.msg, "try: b (killed by signal 15 (Terminated))");
+	output_free(&o);
+	assert_true(remote_check(f->r, &(struct script){ .what = "try", .text = "exit 2" }, &o,
 				 &f->e) < 0);
-	assert_string_equal(f->e.msg, "b (killed by signal 15 (Terminated))");
-	output_free(&o);
-	assert_true(remote_check(f->r, &(struct script){ .text = "exit 2" }, &o, &f->e) < 0);
-	assert_string_equal(f->e.msg, "exit status 2 without a word");
+	assert_string_equal(f->e.msg, "try: exit status 2 without a word");
 	output_free(&o);
 }
 
@@ -204,7 +212,8 @@ static void replace_a_running_binary(void **state)
 	assert_int_equal(remote_get(f->r, "/bin/sleep", 1 << 24, &sleep_bin, &len, &f->e), 0);
 	snprintf(path, sizeof(path), "%s/busy", f->dir);
 	assert_int_equal(remote_put(f->r, sleep_bin, len, path, 0755, &f->e), 0);
-	const struct script start = { .text = "\"$1\" 30 > /dev/null 2>&1 & echo $!",
+	const struct script start = { .what = "start",
+				      .text = "\"$1\" 30 > /dev/null 2>&1 & echo $!",
 				      .args = { path } };
 	assert_int_equal(remote_check(f->r, &start, &o, &f->e), 0);
 	pid_t pid = atoi(o.out);
