@@ -230,7 +230,7 @@ static int verify_host_key(const struct ssh_target *t, ssh_session s, struct err
 	switch (state) {
 	case SSH_KNOWN_HOSTS_CHANGED:
 		err_set(e, EACCES,
-			"ssh to %s: the HOST KEY CHANGED, it is now %s: refused. If that is right, "
+			"ssh to %s: the host key changed, it is now %s: refused. If that is right, "
 			"remove the old one: ssh-keygen -f %s -R '%s', and add the new: "
 			"ssh-keyscan "
 			"-p %u %s >> %s",
