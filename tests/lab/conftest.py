@@ -23,7 +23,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     if (harness.BUILD / "meson-info").exists() and harness.sanitized():
         slow = [i for i in items if i.get_closest_marker("fullspeed")]
-        config.hook.pytest_deselected(slow)
+        config.hook.pytest_deselected(items=slow)
         items[:] = [i for i in items if i not in slow]
 
 
