@@ -31,6 +31,17 @@ static inline uint32_t hist_index(uint64_t ns)
 	return (shift << HIST_SUB_BITS) + (uint32_t)(ns >> shift);
 }
 
+// For the hottest path: leaves `count` alone; hist_merge takes it from the buckets.
+static inline void hist_add(struct hist *h, uint64_t ns)
+{
+	h->bucket[hist_index(ns)]++;
+	h->sum_ns += ns;
+	if (ns < h->min_ns)
+		h->min_ns = ns;
+	if (ns > h->max_ns)
+		h->max_ns = ns;
+}
+
 static inline void hist_record_n(struct hist *h, uint64_t ns, uint64_t n)
 {
 	h->bucket[hist_index(ns)] += n;

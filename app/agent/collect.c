@@ -51,7 +51,7 @@ static void add_open(struct result *r, const struct queue *q, uint32_t trial)
 
 static int merge_hist(struct hist **into, const struct hist *h)
 {
-	if (h->count == 0)
+	if (h->min_ns == UINT64_MAX)
 		return 0;
 	if (*into == NULL) {
 		*into = malloc(sizeof(**into));

@@ -49,11 +49,10 @@ static inline uint16_t frame_len(uint32_t payload_bytes)
 // modulo 2^16 - 1, so whole 32-bit words may be added.
 static inline uint16_t csum_fold(uint64_t sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)sum;
+	sum = (sum & 0xffffffff) + (sum >> 32); // 33 bits at most
+	uint32_t s = (uint32_t)sum + (uint32_t)(sum >> 32);
+	s += s << 16 | s >> 16; // both halves hold the sum, the upper one with its carry
+	return (uint16_t)(s >> 16);
 }
 
 // The field's value: complement, and 0 is sent as all ones (RFC 768).

@@ -115,47 +115,90 @@ static int alloc_trials(struct queue *q)
 	return 0;
 }
 
-static void build_rx(struct queue *q, const struct queue_env *env)
+// What frames from `peer` to us must be between offsets 16 and 48.
+static struct expect expect_build(const struct queue_env *env, uint32_t peer, uint32_t payload,
+				  enum pmx_kind kind)
+{
+	struct expect e;
+	struct frame f;
+	uint16_t port = env->cfg->udp_port;
+	frame_build(&f, &(struct frame_spec){
+				.src = peer,
+				.dst = env->cfg->addr,
+				.sport = kind == PMX_REPLY ? port : 0,
+				.dport = kind == PMX_REQUEST ? port : 0,
+				.payload_bytes = payload,
+				.cookie = env->cfg->cookie,
+				.kind = kind,
+			});
+	memcpy(&e, (const uint8_t *)&f + EXPECT_AT, sizeof(e));
+	return e;
+}
+
+static uint32_t stream_words(uint32_t stream)
+{
+	uint32_t be = rte_cpu_to_be_32(stream);
+	return (be & 0xffff) + (be >> 16);
+}
+
+// New words less old ones, in ones' complement (RFC 1624).
+static uint16_t turn_sum(uint32_t request_stream, uint32_t reply_stream)
+{
+	uint64_t gone = stream_words(request_stream) + PMX_VERKIND(PMX_REQUEST);
+	uint64_t come = stream_words(reply_stream) + PMX_VERKIND(PMX_REPLY);
+	return csum_fold(come + (uint16_t)~csum_fold(gone));
+}
+
+static void build_reply(struct rx_flow *r, const struct queue_env *env, const struct flow_rx *f)
+{
+	struct frame reply;
+	frame_build(&reply, &(struct frame_spec){
+				    .src_mac = env->mac,
+				    .src = env->cfg->addr,
+				    .dst = f->peer_addr,
+				    .sport = env->cfg->udp_port,
+				    .payload_bytes = f->rep_bytes,
+				    .cookie = env->cfg->cookie,
+				    .kind = PMX_REPLY,
+			    });
+	r->sum = (uint32_t)frame_udp_sum(&reply);
+	if (env->csum_hw)
+		reply.udp.dgram_cksum = frame_pseudo_csum(&reply);
+	memcpy(r->reply, &reply, sizeof(r->reply));
+}
+
+static void build_requests(struct queue *q, const struct queue_env *env)
 {
 	const struct hostcfg *cfg = env->cfg;
 	for (uint32_t i = 0; i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
 		struct rx_flow *r = &q->rx_flow[i];
-		frame_build(&r->reply, &(struct frame_spec){
-					       .src_mac = env->mac,
-					       .src = cfg->addr,
-					       .dst = f->peer_addr,
-					       .sport = cfg->udp_port,
-					       .payload_bytes = f->rep_bytes,
-					       .cookie = cfg->cookie,
-					       .kind = PMX_REPLY,
-				       });
-		struct frame blank = r->reply;
-		memset(&blank.pmx, 0, sizeof(blank.pmx)); // added as it is found in each frame
-		r->sum = (uint32_t)frame_udp_sum(&blank);
-		r->request_dgram_len = rte_cpu_to_be_16((uint16_t)(f->req_bytes + 8));
+		r->addr = rte_cpu_to_be_32(f->peer_addr);
+		r->request = expect_build(env, f->peer_addr, f->req_bytes, PMX_REQUEST);
+		build_reply(r, env, f);
+		r->request_len = frame_len(f->req_bytes);
 		r->reply_len = frame_len(f->rep_bytes);
 		r->same_size = f->req_bytes == f->rep_bytes;
-		if (q->csum_hw)
-			r->reply.udp.dgram_cksum = frame_pseudo_csum(&r->reply);
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->request[f->rx_first + s] = (struct rx_stream){
-				.addr = rte_cpu_to_be_32(f->peer_addr),
 				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
 				.flow = i,
-				.peer_stream = f->peer_tx_first + s,
+				.peer_stream = rte_cpu_to_be_32(f->peer_tx_first + s),
+				.turn = turn_sum(f->rx_first + s, f->peer_tx_first + s),
 			};
 	}
 }
 
-static void build_replies(struct queue *q, const struct hostcfg *cfg)
+static void build_replies(struct queue *q, const struct queue_env *env)
 {
+	const struct hostcfg *cfg = env->cfg;
 	for (uint32_t i = 0; i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
-		q->tx_flow[i].reply_dgram_len = rte_cpu_to_be_16((uint16_t)(f->rep_bytes + 8));
+		q->tx_flow[i].addr = rte_cpu_to_be_32(f->peer_addr);
+		q->tx_flow[i].reply = expect_build(env, f->peer_addr, f->rep_bytes, PMX_REPLY);
+		q->tx_flow[i].reply_len = frame_len(f->rep_bytes);
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->reply[f->tx_first + s] = (struct rx_stream){
-				.addr = rte_cpu_to_be_32(f->peer_addr),
 				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
 				.flow = i,
 				.owner = (f->tx_first + s) % cfg->port.queues,
@@ -327,8 +370,11 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 	if (r == 0) {
 		for (uint32_t i = 0; i < q->tx_stream_count; i++)
 			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
-		build_replies(q, cfg);
-		build_rx(q, env);
+		q->table[PMX_REQUEST] = (struct rx_table){ q->request, q->rx_stream_count };
+		q->table[PMX_REPLY] = (struct rx_table){ q->reply, q->tx_stream_all };
+		q->table[0] = (struct rx_table){ q->request, 0 };
+		build_replies(q, env);
+		build_requests(q, env);
 	}
 	free(o);
 	if (r != 0)
@@ -356,6 +402,7 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->idle = cfg->idle;
 	q->stamp_each = cfg->stamp_each;
 	q->trial_count = queue_trial_count(cfg);
+	q->hot_trial = NO_TRIAL;
 	q->tx_flow_count = (uint32_t)cfg->tx_count;
 	q->rx_flow_count = (uint32_t)cfg->rx_count;
 	q->phase_index = cfg->host_index * cfg->port.queues + id;
@@ -412,7 +459,7 @@ void queue_take_macs(struct queue *q)
 			atomic_load_explicit(&s->tx_mac[q->tx[i].flow], memory_order_relaxed));
 	}
 	for (uint32_t i = 0; i < q->rx_flow_count; i++)
-		put_mac(&q->rx_flow[i].reply.eth.dst_addr,
+		put_mac((struct rte_ether_addr *)(void *)q->rx_flow[i].reply,
 			atomic_load_explicit(&s->rx_mac[i], memory_order_relaxed));
 }
 

@@ -23,6 +23,8 @@
 // Frames that wait for the PMD: more than the ring of any peer holds of requests.
 #define QUEUE_OUT 4096
 
+#define NO_TRIAL UINT32_MAX
+
 // A stream's frame up to the pmx header's sequence, as it is copied into each request, and its
 // state. One cache line; groups send their streams in memory order. The UDP checksum field of
 // `head` holds the folded sum over all that does not change (software) or the pseudo-header's
@@ -38,31 +40,43 @@ _Static_assert(sizeof(struct tx_stream) == 64, "one cache line");
 
 // The receiving end of a stream: of requests at the responder, of replies at the requester.
 struct rx_stream {
-	rte_be32_t addr; // of the peer
-	rte_be16_t port; // the requester's port
-	uint8_t trial;	 // that `recv - mark` counts for
-	uint8_t unused;
 	uint32_t flow;
-	uint32_t peer_stream; // index that goes into the reply
-	uint32_t owner;	      // queue that sends the stream's requests (requester only)
-	uint32_t next;	      // sequence expected
-	uint64_t recv;	      // distinct packets, but for stragglers of an older trial
+	rte_be16_t port; // the requester's port
+	uint16_t turn; // what a turn-round adds to the checksum: kind and stream index (responder)
+	rte_be32_t peer_stream; // index that goes into the reply (responder)
+	uint32_t owner;		// queue that sends the stream's requests (requester)
+	uint32_t next;		// sequence expected
+	uint8_t trial;		// that `recv - mark` counts for
+	uint8_t unused[3];
+	uint64_t recv; // distinct packets, but for stragglers of an older trial
 	uint64_t seen[SEQWIN_WORDS];
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct rx_stream) == 64, "one cache line");
 
-struct rx_flow {	    // responder, one peer: what its replies look like
-	struct frame reply; // template
-	uint32_t sum;	    // UDP checksum over what does not change; 0 payload behind the header
-	uint16_t request_dgram_len;	 // big-endian, expected
+// What a peer's frames look like from `total_length` of the IP header to the trial byte, 32 bytes
+// from offset 16 on; compared under masks that leave out what may differ.
+#define EXPECT_AT 16
+struct expect {
+	uint64_t word[4];
+} __attribute__((aligned(16)));
+
+struct rx_flow { // responder, one peer
+	struct expect request;
+	rte_be32_t addr;
+	uint8_t reply[48]; // template: Ethernet .. first half of the stream index; ports, checksum
+			   // and what is the stream's are 0, with csum_hw the pseudo-header's sum
+			   // stands
+	uint32_t sum; // UDP checksum over what does not change; the payload adds nothing
 	uint16_t request_len, reply_len; // frame bytes without FCS
 	bool same_size;			 // payload is echoed, checksum updated (RFC 1624)
-};
+} __attribute__((aligned(64)));
 
-struct tx_flow {		  // requester, one peer: what its replies must be
-	uint16_t reply_dgram_len; // big-endian
-	uint32_t window;	  // its entry in window.group; NO_WINDOW = open loop
-};
+struct tx_flow { // requester, one peer
+	struct expect reply;
+	rte_be32_t addr;
+	uint16_t reply_len; // frame bytes without FCS
+	uint32_t window;    // its entry in window.group; NO_WINDOW = open loop
+} __attribute__((aligned(64)));
 
 // One trial of the run, as this queue lives it.
 struct queue_trial {
@@ -93,9 +107,14 @@ struct queue {
 	struct tx_stream *tx;	   // [tx_stream_count] of this queue, by group
 	struct rx_stream *reply;   // [tx_stream_all] by stream index: replies may land on any queue
 	struct rx_stream *request; // [rx_stream_count]
+	struct rx_table {
+		struct rx_stream *stream;
+		uint32_t count;
+	} table[3]; // the two above, by enum pmx_kind; 0: empty
 	struct tx_flow *tx_flow;
 	struct rx_flow *rx_flow;
-	struct queue_trial *trial;		       // [trial_count]
+	struct queue_trial *trial; // [trial_count]
+	uint32_t hot_trial;	   // the open trial that most frames are of; NO_TRIAL = none
 	uint64_t *tx_mark, *reply_mark, *request_mark; // counts already booked to a trial
 	struct rte_ring *punt;			       // ARP and ICMP to the main thread
 	struct rte_ring *inject;		       // frames of the main thread, to be sent

@@ -39,7 +39,8 @@ static enum drop_reason rx_ip_reason(const struct queue *q, const struct rte_mbu
 	if (i >= (request ? q->rx_stream_count : q->tx_stream_all))
 		return DROP_STREAM;
 	const struct rx_stream *s = request ? &q->request[i] : &q->reply[i];
-	if (s->addr != f->ip.src_addr || s->port != (request ? f->udp.src_port : f->udp.dst_port))
+	rte_be32_t peer = request ? q->rx_flow[s->flow].addr : q->tx_flow[s->flow].addr;
+	if (peer != f->ip.src_addr || s->port != (request ? f->udp.src_port : f->udp.dst_port))
 		return DROP_STREAM;
 	return DROP_MALFORMED; // its length or its checksum
 }
@@ -61,16 +62,16 @@ static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *
 	return rx_ip_reason(q, m, f);
 }
 
-enum rx_fate rx_other(struct queue *q, struct rte_mbuf *m)
+void rx_other(struct queue *q, struct rte_mbuf *m)
 {
 	enum drop_reason r = rx_reason(q, m, rte_pktmbuf_mtod(m, const struct frame *));
 	if (r == DROP_REASONS) {
 		if (rte_ring_sp_enqueue(q->punt, m) == 0)
-			return RX_KEPT;
+			return;
 		r = DROP_SLOW;
 	}
 	q->drop[r]++;
-	return RX_FREE;
+	rte_pktmbuf_free(m);
 }
 
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count, bool reply)
@@ -85,7 +86,7 @@ void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_
 
 // A packet of another trial than the stream counts for. A newer one moves the stream on; an older
 // one, a straggler, is booked where it belongs. True: count it in the stream.
-bool rx_trial_change(struct queue *q, struct rx_stream *s, uint8_t trial, bool reply)
+static bool trial_change(struct queue *q, struct rx_stream *s, uint8_t trial, bool reply)
 {
 	if (trial == s->trial)
 		return true;
@@ -101,4 +102,32 @@ bool rx_trial_change(struct queue *q, struct rx_stream *s, uint8_t trial, bool r
 	else
 		q->trial[trial].rx[s->flow].delivered++;
 	return false;
+}
+
+bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq, bool reply)
+{
+	struct queue_trial *t = &q->trial[trial];
+	struct tx_counts *tx = &t->tx[reply ? s->flow : 0];
+	struct rx_counts *rx = &t->rx[reply ? 0 : s->flow];
+	uint64_t *late = reply ? &tx->late : &rx->late;
+	if (t->closed) {
+		(*late)++;
+		return false;
+	}
+	switch (seqwin_accept(s->seen, &s->next, seq)) {
+	case SEQ_OLD:
+		(*late)++;
+		return false;
+	case SEQ_DUPLICATE:
+		(*(reply ? &tx->dup : &rx->dup))++;
+		return false;
+	case SEQ_REORDERED:
+		(*(reply ? &tx->reordered : &rx->reordered))++;
+		break;
+	case SEQ_NEW:
+		break;
+	}
+	if (trial_change(q, s, (uint8_t)trial, reply))
+		s->recv++;
+	return true;
 }

@@ -33,6 +33,7 @@ static void trial_begin(struct queue *q)
 	set_trial_byte(q, (uint8_t)q->current);
 	pace_open(&q->pace, t->start, t->end, phase_of(q), keep);
 	t->counts = q->total;
+	q->hot_trial = q->current;
 	q->sending = true;
 }
 
@@ -135,6 +136,8 @@ static void trial_close(struct queue *q, uint32_t trial)
 	book_received(q, (uint8_t)trial);
 	sum_counts(q, t);
 	t->closed = true;
+	if (q->hot_trial == trial)
+		q->hot_trial = NO_TRIAL;
 	atomic_store_explicit(&q->closed_trials, trial + 1, memory_order_release);
 }
 
