@@ -21,6 +21,16 @@ static inline void out_push(struct queue *q, struct rte_mbuf *m)
 	q->out_count++;
 }
 
+static inline void out_append(struct queue *q, struct rte_mbuf *const *m, uint32_t n)
+{
+	uint32_t tail = (q->out_head + q->out_count) % QUEUE_OUT;
+	uint32_t first = n < QUEUE_OUT - tail ? n : QUEUE_OUT - tail;
+	memcpy(&q->out[tail], m, first * sizeof(*m));
+	if (unlikely(first < n))
+		memcpy(q->out, m + first, (n - first) * sizeof(*m));
+	q->out_count += n;
+}
+
 static inline bool out_is_request(const struct queue *q, const struct rte_mbuf *m)
 {
 	return m->pool == q->tx_pool;

@@ -115,7 +115,7 @@ static int alloc_trials(struct queue *q)
 	return 0;
 }
 
-// What frames from `peer` to us must be between offsets 16 and 48.
+// What frames from `peer` to us must be.
 static struct expect expect_build(const struct queue_env *env, uint32_t peer, uint32_t payload,
 				  enum pmx_kind kind)
 {
@@ -123,6 +123,7 @@ static struct expect expect_build(const struct queue_env *env, uint32_t peer, ui
 	struct frame f;
 	uint16_t port = env->cfg->udp_port;
 	frame_build(&f, &(struct frame_spec){
+				.dst_mac = env->mac,
 				.src = peer,
 				.dst = env->cfg->addr,
 				.sport = kind == PMX_REPLY ? port : 0,
@@ -131,7 +132,7 @@ static struct expect expect_build(const struct queue_env *env, uint32_t peer, ui
 				.cookie = env->cfg->cookie,
 				.kind = kind,
 			});
-	memcpy(&e, (const uint8_t *)&f + EXPECT_AT, sizeof(e));
+	memcpy(&e, &f, sizeof(e));
 	return e;
 }
 
@@ -372,7 +373,7 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
 		q->table[PMX_REQUEST] = (struct rx_table){ q->request, q->rx_stream_count };
 		q->table[PMX_REPLY] = (struct rx_table){ q->reply, q->tx_stream_all };
-		q->table[0] = (struct rx_table){ q->request, 0 };
+		q->table[0] = q->table[3] = (struct rx_table){ q->request, 0 };
 		build_replies(q, env);
 		build_requests(q, env);
 	}

@@ -43,22 +43,25 @@ struct rx_stream {
 	uint32_t flow;
 	rte_be16_t port; // the requester's port
 	uint16_t turn; // what a turn-round adds to the checksum: kind and stream index (responder)
-	rte_be32_t peer_stream; // index that goes into the reply (responder)
-	uint32_t owner;		// queue that sends the stream's requests (requester)
-	uint32_t next;		// sequence expected
-	uint8_t trial;		// that `recv - mark` counts for
+	union {
+		rte_be32_t peer_stream; // index that goes into the reply (responder)
+		uint32_t owner;		// queue that sends the stream's requests (requester)
+	};
+	uint32_t next; // sequence expected
+	uint32_t run;  // all from here to `next` came in order and are not in `seen` yet
+	uint8_t trial; // that `recv - mark` counts for
 	uint8_t unused[3];
 	uint64_t recv; // distinct packets, but for stragglers of an older trial
 	uint64_t seen[SEQWIN_WORDS];
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct rx_stream) == 64, "one cache line");
 
-// What a peer's frames look like from `total_length` of the IP header to the trial byte, 32 bytes
-// from offset 16 on; compared under masks that leave out what may differ.
-#define EXPECT_AT 16
+// What a flow's frames must be from the first byte to the trial, 48 bytes; compared under masks
+// that leave out what may differ.
+typedef uint64_t vec128 __attribute__((vector_size(16)));
 struct expect {
-	uint64_t word[4];
-} __attribute__((aligned(16)));
+	vec128 part[3];
+};
 
 struct rx_flow { // responder, one peer
 	struct expect request;
@@ -66,7 +69,7 @@ struct rx_flow { // responder, one peer
 	uint8_t reply[48]; // template: Ethernet .. first half of the stream index; ports, checksum
 			   // and what is the stream's are 0, with csum_hw the pseudo-header's sum
 			   // stands
-	uint32_t sum; // UDP checksum over what does not change; the payload adds nothing
+	uint32_t sum;	   // UDP checksum over what does not change; the payload adds nothing
 	uint16_t request_len, reply_len; // frame bytes without FCS
 	bool same_size;			 // payload is echoed, checksum updated (RFC 1624)
 } __attribute__((aligned(64)));
@@ -110,7 +113,7 @@ struct queue {
 	struct rx_table {
 		struct rx_stream *stream;
 		uint32_t count;
-	} table[3]; // the two above, by enum pmx_kind; 0: empty
+	} table[4]; // the two above, by enum pmx_kind; the others are empty
 	struct tx_flow *tx_flow;
 	struct rx_flow *rx_flow;
 	struct queue_trial *trial; // [trial_count]

@@ -104,7 +104,8 @@ static bool trial_change(struct queue *q, struct rx_stream *s, uint8_t trial, bo
 	return false;
 }
 
-bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq, bool reply)
+static bool count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq,
+		       bool reply)
 {
 	struct queue_trial *t = &q->trial[trial];
 	struct tx_counts *tx = &t->tx[reply ? s->flow : 0];
@@ -130,4 +131,12 @@ bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_
 	if (trial_change(q, s, (uint8_t)trial, reply))
 		s->recv++;
 	return true;
+}
+
+bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq, bool reply)
+{
+	seqwin_run(s->seen, s->run, s->next);
+	bool is_new = count_slow(q, s, trial, seq, reply);
+	s->run = s->next; // the window holds it all
+	return is_new;
 }

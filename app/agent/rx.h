@@ -1,8 +1,5 @@
 // Receive: replies are checked, timed and freed; requests are checked and turned round in place.
 // Every frame ends in a counter.
-//
-// A burst is sorted first, by what a frame says it is, without a branch: then each loop does one
-// thing only, and the streams' lines are on their way from the cache meanwhile.
 #pragma once
 
 #include "clock.h"
@@ -16,17 +13,6 @@ void rx_other(struct queue *q, struct rte_mbuf *m);
 bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq, bool reply);
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count,
 	     bool reply);
-
-struct rx_item { // one frame of a burst, and the stream that it names
-	struct rte_mbuf *m;
-	struct rx_stream *s;
-};
-
-struct rx_burst {
-	struct rx_item item[3][BURST_MAX]; // by enum pmx_kind; 0: neither
-	uint32_t count[3];
-	bool plain; // all are single segments of the queue's pool that nobody else holds
-};
 
 static inline uint32_t be32_pair(const uint16_t v[2])
 {
@@ -58,35 +44,40 @@ static inline uint64_t rx_tsc(const struct frame *f)
 	return rte_be_to_cpu_64(load64(&f->pmx.seq[1])) & 0xffffffffffff;
 }
 
-// To us and IPv4 without options; then, from the IP length to the pmx version: all that a frame of
-// this flow must say, but for identification, DF, TTL, checksums and the requester's port.
-static inline bool rx_is_expected(const struct queue *q, const struct rte_mbuf *m,
-				  const struct frame *f, const struct expect *want,
-				  uint64_t port_mask)
+// Masks over the first 48 bytes: all that a frame of a flow must say, but for source MAC, TOS,
+// identification, DF, TTL, checksums, the requester's port, trial and what is behind.
+static const vec128 rx_mask[3] = {
+	{ 0x0000ffffffffffff, 0x00ffffff00000000 }, // destination MAC, type, version and IHL
+	{ 0xff00ffbf0000ffff, 0xffffffffffff0000 }, // length, fragment, protocol, addresses
+	{ 0, 0x000000ffffff0000 },		    // cookie, pmx version and kind
+};
+// The word at 32: end of the destination, ports, UDP length; without the requester's port.
+static const vec128 rx_request_ports = { 0xffffffff0000ffff, 0 };
+static const vec128 rx_reply_ports = { 0xffff0000ffffffff, 0 };
+
+static inline vec128 load128(const uint8_t *p)
 {
-	const uint8_t *d = (const uint8_t *)f;
-	const uint64_t mac_mask = 0xffffffffffff;
-	const uint64_t type_mask = 0xffffff00000000; // bytes 12..14 of a word that starts at 8
-	uint64_t type = (uint64_t)RTE_BE16(RTE_ETHER_TYPE_IPV4) << 32 | (uint64_t)RTE_IPV4_VHL_DEF
-										<< 48;
-	uint64_t wrong = (load64(d) ^ q->mac48) & mac_mask;
-	wrong |= (load64(d + 8) ^ type) & type_mask;
-	// total_length, (identification), fragment bits but DF, (TTL), protocol
-	wrong |= (load64(d + 16) ^ want->word[0]) & 0xff00ffbf0000ffff;
-	wrong |= (load64(d + 24) ^ want->word[1]) & 0xffffffffffff0000; // (checksum), addresses
-	wrong |= (load64(d + 32) ^ want->word[2]) & port_mask;
-	// (checksum), cookie, version and kind, (trial, stream)
-	wrong |= (load64(d + 40) ^ want->word[3]) & 0x000000ffffff0000;
-	// bad checksum flags of the NIC: "none" has both bits of its pair
-	uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-	uint64_t ip = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-	return wrong == 0 && l4 != RTE_MBUF_F_RX_L4_CKSUM_BAD && ip != RTE_MBUF_F_RX_IP_CKSUM_BAD;
+	vec128 v;
+	memcpy(&v, p, sizeof(v));
+	return v;
 }
 
-// Masks for the word at 32: end of the destination, ports, UDP length; without the requester's
-// port.
-#define RX_REQUEST_PORTS 0xffffffff0000ffff
-#define RX_REPLY_PORTS 0xffff0000ffffffff
+static inline bool rx_is_expected(const struct frame *f, const struct expect *want, vec128 ports)
+{
+	const uint8_t *d = (const uint8_t *)f;
+	vec128 wrong = ((load128(d) ^ want->part[0]) & rx_mask[0]) |
+		       ((load128(d + 16) ^ want->part[1]) & rx_mask[1]) |
+		       ((load128(d + 32) ^ want->part[2]) & (rx_mask[2] | ports));
+	return (wrong[0] | wrong[1]) == 0;
+}
+
+// What the NIC found wrong: "none" has both bits of its pair. Without the offload nothing is said.
+static inline bool rx_csum_bad(const struct queue *q, const struct rte_mbuf *m)
+{
+	return unlikely(q->csum_hw) &&
+	       ((m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
+		(m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD);
+}
 
 // Counts a frame of stream s. True when it is new to us, reordered or not.
 static inline bool rx_count(struct queue *q, struct rx_stream *s, const struct frame *f, bool reply)
@@ -94,7 +85,7 @@ static inline bool rx_count(struct queue *q, struct rx_stream *s, const struct f
 	uint32_t seq = rx_seq(f), trial = f->pmx.trial;
 	if (unlikely(trial != q->hot_trial || s->trial != trial || seq != s->next))
 		return rx_count_slow(q, s, trial, seq, reply);
-	seqwin_accept(s->seen, &s->next, seq);
+	s->next = seq + 1;
 	s->recv++;
 	return true;
 }
@@ -114,14 +105,24 @@ static inline void rx_credit(struct queue *q, const struct rx_stream *s, uint32_
 		window_pass(&owner->window, group, advance);
 }
 
-// True: done with, the mbuf can go back to its pool as it is.
-static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, struct rx_stream *s, uint64_t now)
+// The stream that a frame of this kind names, or NULL.
+static inline struct rx_stream *rx_stream_of(const struct queue *q, const struct frame *f,
+					     enum pmx_kind kind)
 {
-	const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
-	const struct tx_flow *flow = &q->tx_flow[s->flow];
-	if (unlikely(!rx_is_expected(q, m, f, &flow->reply, RX_REPLY_PORTS) ||
-		     f->udp.dst_port != s->port || m->data_len < flow->reply_len ||
-		     f->pmx.trial >= q->trial_count)) {
+	uint32_t i = rte_be_to_cpu_32(load32(f->pmx.stream));
+	return likely(i < q->table[kind].count) ? &q->table[kind].stream[i] : NULL;
+}
+
+// True: done with, the mbuf can go back to its pool as it is.
+static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct frame *f,
+			    uint64_t now)
+{
+	struct rx_stream *s = rx_stream_of(q, f, PMX_REPLY);
+	const struct tx_flow *flow;
+	if (unlikely(s == NULL || (flow = &q->tx_flow[s->flow], m->data_len < flow->reply_len) ||
+		     !rx_is_expected(f, &flow->reply, rx_reply_ports) ||
+		     f->udp.dst_port != s->port || f->pmx.trial >= q->trial_count ||
+		     rx_csum_bad(q, m))) {
 		rx_other(q, m);
 		return false;
 	}
@@ -144,11 +145,12 @@ static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, struct rx_strea
 static inline uint16_t rx_turn_csum(const struct frame *f, const struct rx_flow *flow,
 				    const struct rx_stream *s)
 {
-	if (flow->same_size) {
-		uint16_t old = f->udp.dgram_cksum;
-		if (unlikely(old == 0)) // sent without one (RFC 768)
+	if (likely(flow->same_size)) {
+		uint32_t sum = (uint32_t)(uint16_t)~f->udp.dgram_cksum + s->turn;
+		if (unlikely(f->udp.dgram_cksum == 0)) // sent without one (RFC 768)
 			return 0;
-		return csum_udp((uint64_t)(uint16_t)~old + s->turn);
+		uint16_t csum = (uint16_t) ~(sum + (sum >> 16));
+		return csum != 0 ? csum : 0xffff;
 	}
 	// what the template's sum has not: trial, stream, sequence and clock
 	uint64_t sum =
@@ -166,8 +168,7 @@ static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, stru
 	uint64_t head = load64(flow->reply + 40) | (uint64_t)f->pmx.trial << 40 |
 			(uint64_t)(uint16_t)s->peer_stream << 48;
 	uint16_t stream_lo = (uint16_t)(s->peer_stream >> 16);
-	m->ol_flags = 0;
-	if (q->csum_hw) { // the template holds the pseudo-header's sum
+	if (unlikely(q->csum_hw)) { // the template holds the pseudo-header's sum
 		m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
 		m->l2_len = sizeof(f->eth);
 		m->l3_len = sizeof(f->ip);
@@ -178,81 +179,93 @@ static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, stru
 	memcpy(d + 32, &ports, sizeof(ports));
 	memcpy(d + 40, &head, sizeof(head));
 	memcpy(d + 48, &stream_lo, sizeof(stream_lo));
-	m->data_len = flow->reply_len;
-	m->pkt_len = flow->reply_len;
+	if (unlikely(m->data_len != flow->reply_len)) {
+		m->data_len = flow->reply_len;
+		m->pkt_len = flow->reply_len;
+	}
 	if (!flow->same_size)
 		memset(d + sizeof(*f), 0, flow->reply_len - sizeof(*f));
+	m->hash.usr = (uint32_t)(s - q->request);
 }
 
-static inline bool rx_request(struct queue *q, struct rte_mbuf *m, struct rx_stream *s)
+// What became of a request: RX_OTHER is taken care of, RX_FREE goes back to its pool, RX_ANSWER is
+// a reply now.
+enum rx_fate { RX_OTHER, RX_FREE, RX_ANSWER };
+
+static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struct frame *f,
+				      bool room)
 {
-	struct frame *f = rte_pktmbuf_mtod(m, struct frame *);
-	const struct rx_flow *flow = &q->rx_flow[s->flow];
-	if (unlikely(!rx_is_expected(q, m, f, &flow->request, RX_REQUEST_PORTS) ||
-		     f->udp.src_port != s->port || m->data_len < flow->request_len ||
-		     f->pmx.trial >= q->trial_count)) {
+	struct rx_stream *s = rx_stream_of(q, f, PMX_REQUEST);
+	const struct rx_flow *flow;
+	if (unlikely(s == NULL || (flow = &q->rx_flow[s->flow], m->data_len < flow->request_len) ||
+		     !rx_is_expected(f, &flow->request, rx_request_ports) ||
+		     f->udp.src_port != s->port || f->pmx.trial >= q->trial_count ||
+		     rx_csum_bad(q, m))) {
 		rx_other(q, m);
-		return false;
+		return RX_OTHER;
 	}
 	if (unlikely(!rx_count(q, s, f, false)))
-		return true;
-	if (unlikely(out_room(q) == 0)) {
+		return RX_FREE;
+	if (unlikely(!room)) {
 		q->trial[f->pmx.trial].rx[s->flow].reply_unsent++;
-		return true;
+		return RX_FREE;
 	}
 	rx_turn_round(q, m, f, flow, s);
-	m->hash.usr = (uint32_t)(s - q->request);
-	out_push(q, m);
-	return false;
+	return RX_ANSWER;
 }
 
-// By what the frame says of itself, to be checked later: kind and stream index.
-static inline void rx_sort(struct queue *q, struct rx_burst *b, struct rte_mbuf *m)
+// The stream's line is on its way while the frames before are worked on; a wrong index harms
+// nothing.
+static inline void rx_prefetch(const struct queue *q, const struct rte_mbuf *m)
 {
 	const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
-	bool fits = m->data_len >= sizeof(*f) && m->nb_segs == 1;
-	uint8_t verkind = fits ? f->pmx.verkind : 0;
-	uint32_t i = fits ? rte_be_to_cpu_32(load32(f->pmx.stream)) : 0;
-	uint32_t kind = verkind == PMX_VERKIND(PMX_REQUEST) ? PMX_REQUEST
-			: verkind == PMX_VERKIND(PMX_REPLY) ? PMX_REPLY
-							    : 0;
-	const struct rx_table *t = &q->table[kind];
-	kind = i < t->count ? kind : 0;
-	struct rx_item *item = &b->item[kind][b->count[kind]++];
-	item->m = m;
-	item->s = &t->stream[i < t->count ? i : 0];
-	rte_prefetch0(item->s);
-	b->plain &= m->pool == q->rx_pool && rte_mbuf_refcnt_read(m) == 1 && m->nb_segs == 1;
+	const struct rx_table *t = &q->table[f->pmx.verkind & 3];
+	rte_prefetch0((const void *)((uintptr_t)t->stream +
+				     sizeof(struct rx_stream) *
+					     (uintptr_t)rte_be_to_cpu_32(load32(f->pmx.stream))));
+}
+
+// Not of our pool, shared or in segments: such an mbuf cannot be put back as it is.
+static inline bool rx_is_odd(const struct queue *q, const struct rte_mbuf *m)
+{
+	return m->pool != q->rx_pool || rte_mbuf_refcnt_read(m) != 1 || m->nb_segs != 1;
 }
 
 // Everything that came in at `now`: answers are in q->out afterwards, the rest is free again.
 static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uint64_t now)
 {
-	struct rx_burst b;
-	b.count[0] = b.count[PMX_REQUEST] = b.count[PMX_REPLY] = 0;
-	b.plain = true;
+	struct rte_mbuf *answer[BURST_MAX];
+	uint32_t done = 0, answers = 0, replies = 0, room = out_room(q);
+	bool odd = false;
 	for (uint32_t i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (uint32_t i = 0; i < n; i++)
-		rx_sort(q, &b, m[i]);
-
-	uint32_t done = 0, out = q->out_count;
-	for (uint32_t i = 0; i < b.count[PMX_REPLY]; i++) {
-		struct rx_item *item = &b.item[PMX_REPLY][i];
-		if (rx_reply(q, item->m, item->s, now))
-			m[done++] = item->m;
+		rx_prefetch(q, m[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *b = m[i];
+		struct frame *f = rte_pktmbuf_mtod(b, struct frame *);
+		bool whole = b->data_len >= sizeof(*f) && b->nb_segs == 1;
+		odd |= rx_is_odd(q, b);
+		if (whole && f->pmx.verkind == PMX_VERKIND(PMX_REPLY)) {
+			if (rx_reply(q, b, f, now)) {
+				m[done++] = b;
+				replies++;
+			}
+		} else if (whole && f->pmx.verkind == PMX_VERKIND(PMX_REQUEST)) {
+			enum rx_fate fate = rx_request(q, b, f, answers < room);
+			if (likely(fate == RX_ANSWER))
+				answer[answers++] = b;
+			else if (fate == RX_FREE)
+				m[done++] = b;
+		} else {
+			rx_other(q, b);
+		}
 	}
-	q->total.replies_received += done;
-	for (uint32_t i = 0; i < b.count[PMX_REQUEST]; i++) {
-		struct rx_item *item = &b.item[PMX_REQUEST][i];
-		if (rx_request(q, item->m, item->s))
-			m[done++] = item->m;
-	}
-	q->total.requests_received += q->out_count - out;
-	q->total.replies_sent += q->out_count - out;
-	for (uint32_t i = 0; i < b.count[0]; i++)
-		rx_other(q, b.item[0][i].m);
-	if (likely(b.plain))
+	q->total.replies_received += replies;
+	q->total.requests_received += answers;
+	q->total.replies_sent += answers;
+	out_append(q, answer, answers);
+	if (likely(!odd))
 		rte_mempool_put_bulk(q->rx_pool, (void **)m, done);
 	else
 		rte_pktmbuf_free_bulk(m, done);

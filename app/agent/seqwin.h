@@ -1,6 +1,9 @@
 // Which sequence numbers of one stream were seen: tells new, reordered, duplicate and too old.
 // A ring bitmap of 256; the oldest word is cleared as a whole, so at least 192 numbers behind the
 // newest are known for sure. Behind that nothing can be said: SEQ_OLD, counted as late.
+//
+// A run in order needs no bitmap: its owner moves `next` on by itself and says where the run began
+// when something else comes (seqwin_run).
 #pragma once
 
 #include <rte_branch_prediction.h>
@@ -45,4 +48,16 @@ static inline enum seq_class seqwin_accept(uint64_t bit[SEQWIN_WORDS], uint32_t 
 		return SEQ_DUPLICATE;
 	*word |= mask;
 	return SEQ_REORDERED;
+}
+
+// Numbers from..next-1 came in order, one after the other.
+static inline void seqwin_run(uint64_t bit[SEQWIN_WORDS], uint32_t from, uint32_t next)
+{
+	if (next - from > SEQWIN_BITS)
+		from = next - SEQWIN_BITS;
+	for (; from != next; from++) {
+		uint64_t mask = 1ull << (from & 63);
+		uint64_t *word = &bit[(from >> 6) % SEQWIN_WORDS];
+		*word = (from & 63) == 0 ? mask : *word | mask;
+	}
 }

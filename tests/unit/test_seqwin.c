@@ -74,6 +74,27 @@ static void numbers_wrap(void **state)
 	assert_int_equal(take(&w, w.next - 5), SEQ_DUPLICATE);
 }
 
+// A run that was only counted leaves the window as if each number had been taken.
+static void a_run_is_as_good_as_its_numbers(void **state)
+{
+	(void)state;
+	for (uint32_t from = 0; from < 300; from += 7) {
+		for (uint32_t len = 0; len < 700; len += 13) {
+			struct window a = { 0 }, b = { 0 };
+			for (uint32_t i = 0; i < from + len; i++)
+				take(&a, i);
+			for (uint32_t i = 0; i < from; i++)
+				take(&b, i);
+			b.next = from + len;
+			seqwin_run(b.seen, from, b.next);
+			assert_int_equal(take(&a, from + len + 9), take(&b, from + len + 9));
+			for (uint32_t back = 0; back <= SEQWIN_KNOWN && back <= from + len; back++)
+				assert_int_equal(take(&a, from + len + 9 - back),
+						 take(&b, from + len + 9 - back));
+		}
+	}
+}
+
 // Against a plain list of what was seen: random order, loss and duplication.
 static void agrees_with_a_plain_list(void **state)
 {
@@ -109,6 +130,7 @@ int main(void)
 		cmocka_unit_test(holes_are_filled_once),
 		cmocka_unit_test(a_jump_forgets_nothing_it_should_know),
 		cmocka_unit_test(numbers_wrap),
+		cmocka_unit_test(a_run_is_as_good_as_its_numbers),
 		cmocka_unit_test(agrees_with_a_plain_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
