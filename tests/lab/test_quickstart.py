@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import (BUILD, PMX, ROOT, SIGNAL_LIMIT_S, Process, assert_identity, measure, pmx, same_number,
+from harness import (BUILD, ROOT, SIGNAL_LIMIT_S, assert_identity, measure, pmx, same_number,
                      until)
 
 
@@ -97,11 +97,3 @@ def test_versions_and_help():
         assert word in everything.out
     typo = pmx("runn", "x.yaml").expect(2)
     assert "run" in typo.err and len(typo.err.splitlines()) == 1
-
-
-@pytest.mark.fullspeed
-def test_sizes():
-    """The agent is one file of moderate size, and pmx is light."""
-    assert (BUILD / "app/agent/pmx-agent").stat().st_size < 30 << 20
-    process = Process("help", program=PMX).wait()
-    assert process.rss_kib < 50 << 10
