@@ -12,7 +12,6 @@
 #include <sys/utsname.h>
 
 #define LAUNCH_NS (90 * NS_PER_S) // zeroing hugepages takes its time
-#define CONFIG_MODE 0600
 #define AGENT_MODE 0755
 
 int site_of(const struct matrix *m, size_t host, const char *agent, struct site *s, struct err *e)
@@ -126,26 +125,28 @@ int deploy_prepare(struct remote *r, const struct site *s, const struct agent_fi
 	return rc;
 }
 
-// $1 agent, $2 directory
+// $1 agent, $2 directory, $3 size of the config, which is stdin
 static const char launch_script[] =
+	"umask 077; bad() { echo \"$*\" >&2; exit 1; }; f=$2/" SESSION_CONFIG "; "
+	"cat > \"$f.part\" || exit 1; [ $(wc -c < \"$f.part\") -eq \"$3\" ] || "
+	"bad \"$f: not all of it arrived\"; mv -fT \"$f.part\" \"$f\" || exit 1; "
 	"s=0; v=$(\"$1\" --version 2>&1) || s=$?; [ $s -eq 0 ] || { echo \"$v\" >&2; exit $s; }; "
 	"exec \"$1\" start --dir \"$2\" < /dev/null";
 
 int deploy_launch(struct remote *r, const struct site *s, const char *config, size_t len,
 		  struct err *e)
 {
+	char size[24];
 	const struct script script = { .what = "launch the agent",
 				       .text = launch_script,
-				       .args = { s->agent, s->dir },
+				       .args = { s->agent, s->dir, size },
+				       .in = config,
+				       .in_len = len,
 				       .timeout_ns = LAUNCH_NS };
-	char path[PATH_MAX + 16];
 	struct output o;
 
-	snprintf(path, sizeof(path), "%s/%s", s->dir, SESSION_CONFIG);
-	int rc = remote_put(r, config, len, path, CONFIG_MODE, e);
-	if (rc < 0)
-		return rc;
-	rc = remote_check(r, &script, &o, e);
+	snprintf(size, sizeof(size), "%zu", len);
+	int rc = remote_check(r, &script, &o, e);
 	if (rc < 0 && o.status == 126)
 		err_set(e, EACCES, "%s: on a noexec mount? choose another --remote-dir", e->msg);
 	output_free(&o);

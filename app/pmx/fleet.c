@@ -1,5 +1,6 @@
 #include "fleet.h"
 
+#include "poller.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -48,6 +49,7 @@ static int init_host(struct fleet *f, size_t i, const char *agent)
 	struct fleet_host *h = &f->host[i];
 	struct err e = { 0 };
 
+	pthread_mutex_init(&h->busy, NULL);
 	h->fleet = f;
 	h->index = i;
 	h->name = f->matrix->host[i].name;
@@ -78,7 +80,10 @@ int fleet_init(struct fleet *f, const struct opts *o, const struct matrix *m, bo
 	}
 	if (code == EXIT_GOOD)
 		f->host = calloc(m->host_count, sizeof(*f->host));
-	if (code == EXIT_GOOD && f->host == NULL) {
+	f->lock = malloc(sizeof(*f->lock));
+	if (f->lock != NULL)
+		pthread_mutex_init(f->lock, NULL);
+	if (code == EXIT_GOOD && (f->host == NULL || f->lock == NULL)) {
 		complain("out of memory");
 		code = EXIT_HOST;
 	}
@@ -101,6 +106,7 @@ static int close_one(struct fleet_host *h, void *arg, struct err *e)
 
 void fleet_free(struct fleet *f)
 {
+	poller_end(f);
 	fleet_each(f, FLEET_OPEN, close_one, NULL);
 	for (size_t i = 0; i < f->count; i++) {
 		struct fleet_host *h = &f->host[i];
@@ -112,6 +118,7 @@ void fleet_free(struct fleet *f)
 		free(h->result);
 	}
 	free(f->host);
+	free(f->lock);
 	agent_file_close(&f->agent);
 	*f = (struct fleet){ 0 };
 }
@@ -126,11 +133,19 @@ struct crew {
 	atomic_size_t next, failed;
 };
 
+static bool has_failed(const struct fleet_host *h)
+{
+	pthread_mutex_lock(h->fleet->lock);
+	bool failed = h->failed;
+	pthread_mutex_unlock(h->fleet->lock);
+	return failed;
+}
+
 static bool is_meant(const struct fleet_host *h, enum fleet_which which)
 {
 	switch (which) {
 	case FLEET_LIVE:
-		return h->chosen && !h->failed;
+		return h->chosen && !has_failed(h);
 	case FLEET_OPEN:
 		return h->chosen && h->remote != NULL;
 	case FLEET_CHOSEN:
@@ -153,12 +168,14 @@ static void *work(void *arg)
 
 		if (!is_meant(h, c->which))
 			continue;
+		pthread_mutex_lock(&h->busy);
 		if (h->remote != NULL)
 			remote_set_cancel(h->remote, c->fleet->cancellable ? signals_flag() : NULL);
 		if (c->step(h, c->arg, &e) < 0) {
 			atomic_fetch_add(&c->failed, 1);
 			fleet_fail(h, &e);
 		}
+		pthread_mutex_unlock(&h->busy);
 	}
 	return NULL;
 }
@@ -202,8 +219,25 @@ size_t fleet_failed(const struct fleet *f)
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->count; i++)
-		n += f->host[i].failed;
+		n += has_failed(&f->host[i]);
 	return n;
+}
+
+bool fleet_status(const struct fleet_host *h, struct status *s)
+{
+	pthread_mutex_lock(h->fleet->lock);
+	bool live = h->chosen && !h->failed;
+	*s = h->status;
+	pthread_mutex_unlock(h->fleet->lock);
+	return live;
+}
+
+void fleet_watch(struct fleet_host *h, bool watched)
+{
+	pthread_mutex_lock(h->fleet->lock);
+	h->watched = watched;
+	h->poll_ns = 0;
+	pthread_mutex_unlock(h->fleet->lock);
 }
 
 static int connect_one(struct fleet_host *h, void *arg, struct err *e)
@@ -227,23 +261,26 @@ size_t fleet_connect(struct fleet *f)
 
 void fleet_fail(struct fleet_host *h, const struct err *e)
 {
-	char ended[64] = "", how[128];
+	char ended[64] = "", how[128], why[ERR_MAX], *log = NULL;
 	struct err ignored = { 0 };
 
-	if (h->failed)
+	if (has_failed(h))
 		return;
-	h->failed = true;
-	snprintf(h->why, sizeof(h->why), "%s", e->msg);
-	if (!h->launched || h->remote == NULL || e->code == ECANCELED)
-		return;
-	remote_set_cancel(h->remote, NULL);
-	free(h->log);
-	h->log = NULL;
-	if (deploy_log(h->remote, &h->site, FAILURE_LOG_LINES, &h->log, ended, sizeof(ended),
-		       &ignored) == 0 &&
-	    ended[0] != '\0')
-		snprintf(h->why, sizeof(h->why), "%.600s; it %s", e->msg,
+	snprintf(why, sizeof(why), "%s", e->msg);
+	if (h->launched && h->remote != NULL && e->code != ECANCELED) {
+		remote_set_cancel(h->remote, NULL);
+		deploy_log(h->remote, &h->site, FAILURE_LOG_LINES, &log, ended, sizeof(ended),
+			   &ignored);
+	}
+	if (ended[0] != '\0')
+		snprintf(why, sizeof(why), "%.600s; it %s", e->msg,
 			 ended_str(ended, how, sizeof(how)));
+	pthread_mutex_lock(h->fleet->lock);
+	h->failed = true;
+	memcpy(h->why, why, sizeof(why));
+	free(h->log);
+	h->log = log;
+	pthread_mutex_unlock(h->fleet->lock);
 }
 
 static void print_lines(FILE *f, const char *name, const char *mark, const char *text)
@@ -256,29 +293,36 @@ static void print_lines(FILE *f, const char *name, const char *mark, const char 
 	}
 }
 
+// Under fleet->lock.
+static bool tell_failure(struct fleet_host *h)
+{
+	if (!h->failed || h->told)
+		return false;
+	complain("%s: %s", h->name, h->why);
+	if (h->log != NULL)
+		print_lines(stderr, h->name, "| ", h->log);
+	h->told = true;
+	return true;
+}
+
 size_t fleet_complain(struct fleet *f)
 {
-	size_t failed = fleet_failed(f);
+	size_t failed = 0;
 	bool news = false;
 
+	pthread_mutex_lock(f->lock);
 	for (size_t i = 0; i < f->count; i++) {
-		struct fleet_host *h = &f->host[i];
-
-		if (!h->failed || h->told)
-			continue;
-		complain("%s: %s", h->name, h->why);
-		if (h->log != NULL)
-			print_lines(stderr, h->name, "| ", h->log);
-		h->told = true;
-		news = true;
+		news |= tell_failure(&f->host[i]);
+		failed += f->host[i].failed;
 	}
-	if (!news)
-		return failed;
-	fprintf(stderr, "FAILED on %zu/%zu:", failed, f->chosen);
-	for (size_t i = 0, n = 0; i < f->count; i++)
+	if (news)
+		fprintf(stderr, "FAILED on %zu/%zu:", failed, f->chosen);
+	for (size_t i = 0, n = 0; i < f->count && news; i++)
 		if (f->host[i].failed)
 			fprintf(stderr, "%s%s", n++ > 0 ? ", " : " ", f->host[i].name);
-	fputc('\n', stderr);
+	if (news)
+		fputc('\n', stderr);
+	pthread_mutex_unlock(f->lock);
 	return failed;
 }
 

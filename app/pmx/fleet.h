@@ -13,31 +13,40 @@
 #include "result.h"
 #include "session.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct fleet;
+struct poller;
 
-// Written by the one thread that works on the host during fleet_each, by the main thread otherwise.
 struct fleet_host {
 	struct fleet *fleet;
 	size_t index; // in the matrix
 	const char *name;
 	struct site site;
-	bool chosen;	       // by --hosts
+	bool chosen; // by --hosts
+
+	pthread_mutex_t busy;  // held by whoever uses what follows
 	struct remote *remote; // NULL = not open
-	bool failed;	       // and left alone since
-	bool told;	       // its failure was printed
+	bool launched;	       // an agent may be running
+	struct result *result; // owned, or NULL
+	uint64_t now_ns;       // the agent's clock when a live result was asked for; 0 = final
+	char *text;	       // what a step has to print; owned, or NULL
+
+	// News, under fleet->lock: written by whoever holds `busy`, read by anybody.
+	bool failed; // and left alone since
 	char why[ERR_MAX];
-	char *log;     // last lines of the agent's log when it failed; owned, or NULL
-	bool launched; // an agent may be running
+	char *log; // last lines of the agent's log when it failed; owned, or NULL
 	struct status status;
 	struct barrier_host barrier;
-	struct result *result;	// owned, or NULL
-	uint64_t now_ns;	// the agent's clock when a live result was asked for; 0 = final
-	struct hostcfg *config; // borrowed from the plan, or NULL
-	char *text;		// what a step has to print; owned, or NULL
+
+	// The poller's, under fleet->lock.
+	bool watched, polling;
+	uint64_t poll_ns; // when it is due
+
+	bool told; // its failure was printed; the main thread's
 };
 
 struct fleet {
@@ -51,6 +60,8 @@ struct fleet {
 	struct fleet_host *host; // owned, [count], matrix order
 	size_t count;
 	size_t chosen;
+	pthread_mutex_t *lock; // owned
+	struct poller *poller; // owned, or NULL
 };
 
 // A step on one host; a negative return is that host's failure.
@@ -70,10 +81,14 @@ void fleet_free(struct fleet *f);
 // Runs the step on every such host, `jobs` at a time. Returns how many failed in it.
 size_t fleet_each(struct fleet *f, enum fleet_which which, fleet_step step, void *arg);
 size_t fleet_live(const struct fleet *f);
+// A copy of the host's status, or false when it has failed or is not chosen.
+bool fleet_status(const struct fleet_host *h, struct status *s);
+// Whether the poller asks for the host's status, from now on.
+void fleet_watch(struct fleet_host *h, bool watched);
 size_t fleet_failed(const struct fleet *f);
 // Connects every chosen host. Returns how many failed.
 size_t fleet_connect(struct fleet *f);
-// Keeps a reason for the host, with its log where an agent was launched.
+// The caller holds h->busy. Keeps a reason for the host, with its log where an agent was launched.
 void fleet_fail(struct fleet_host *h, const struct err *e);
 // Prints each new failure (host-prefixed, log lines indented) and, when there is one,
 // "FAILED on n/m: names". Returns how many have failed.

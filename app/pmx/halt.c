@@ -1,6 +1,7 @@
 #include "halt.h"
 
 #include "clock.h"
+#include "poller.h"
 #include "session_calls.h"
 #include "signals.h"
 
@@ -42,6 +43,7 @@ int halt_agent(struct fleet_host *h, enum stop_how *how, struct err *e)
 {
 	uint64_t drain_s = h->fleet->matrix->timing.drain_ns / NS_PER_S;
 	bool asked = ask_to_quit(h);
+	fleet_watch(h, false);
 	int rc = deploy_stop(h->remote, &h->site, asked ? SPARE_S + (unsigned)drain_s : 0, how, e);
 
 	if (rc < 0)
@@ -66,5 +68,6 @@ static int halt_one(struct fleet_host *h, void *arg, struct err *e)
 
 void halt_agents(struct fleet *f)
 {
+	poller_end(f);
 	fleet_each(f, FLEET_LAUNCHED, halt_one, NULL);
 }

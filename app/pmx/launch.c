@@ -3,7 +3,8 @@
 #include "blame.h"
 #include "clock.h"
 #include "halt.h"
-#include "lease.h"
+#include "poller.h"
+
 #include "session_calls.h"
 #include "signals.h"
 
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define READY_POLL_NS (100 * NS_PER_MS)
+#define READY_POLL_NS (20 * NS_PER_MS)
 #define READY_SPARE_NS (5 * NS_PER_S) // on top of the time that neighbours may take
 #define HOSTS_MIN 2
 
@@ -114,38 +115,35 @@ static int launch_one(struct fleet_host *h, void *arg, struct err *e)
 	free(text);
 	if (rc == 0)
 		rc = call_hello(h, l->input.run_id, e);
-	if (rc == 0)
-		fleet_detail(h, "agent launched");
-	return rc;
-}
-
-static int poll_one(struct fleet_host *h, void *arg, struct err *e)
-{
-	(void)arg;
-	return call_status(h, e);
+	if (rc < 0)
+		return rc;
+	fleet_detail(h, "agent launched");
+	fleet_watch(h, true);
+	return 0;
 }
 
 // Only those that are to blame fail: the others would be ready without them.
 static int timeout_one(struct fleet_host *h, void *arg, struct err *e)
 {
 	const bool *blamed = arg;
+	struct status s;
 
-	if (!blamed[h->index])
+	if (!blamed[h->index] || !fleet_status(h, &s))
 		return 0;
-	if (h->status.state == AGENT_READY)
+	if (s.state == AGENT_READY)
 		return err_set(e, ETIMEDOUT, "the others get no answer from its data address");
 	return err_set(e, ETIMEDOUT, "not ready in time: %s",
-		       h->status.error[0] != '\0' ? h->status.error
-						  : agent_state_name[h->status.state]);
+		       s.error[0] != '\0' ? s.error : agent_state_name[s.state]);
 }
 
 // --- all of them
 
 static bool all_ready(const struct fleet *f)
 {
+	struct status s;
+
 	for (size_t i = 0; i < f->count; i++)
-		if (f->host[i].chosen && !f->host[i].failed &&
-		    f->host[i].status.state != AGENT_READY)
+		if (fleet_status(&f->host[i], &s) && s.state != AGENT_READY)
 			return false;
 	return true;
 }
@@ -153,16 +151,18 @@ static bool all_ready(const struct fleet *f)
 static void give_up(struct fleet *f)
 {
 	const char **waits = calloc(f->count, sizeof(*waits));
+	struct status *s = calloc(f->count, sizeof(*s));
 	bool *blamed = calloc(f->count, sizeof(*blamed));
 
-	for (size_t i = 0; i < f->count && waits != NULL && blamed != NULL; i++)
-		if (!f->host[i].failed && f->host[i].status.state != AGENT_READY)
-			waits[i] = f->host[i].status.error;
-	if (waits != NULL && blamed != NULL) {
+	if (waits != NULL && s != NULL && blamed != NULL) {
+		for (size_t i = 0; i < f->count; i++)
+			if (fleet_status(&f->host[i], &s[i]) && s[i].state != AGENT_READY)
+				waits[i] = s[i].error;
 		blame_find(f->matrix, waits, blamed);
 		fleet_each(f, FLEET_LIVE, timeout_one, blamed);
 	}
 	free(waits);
+	free(s);
 	free(blamed);
 }
 
@@ -171,7 +171,6 @@ static void wait_ready(struct fleet *f)
 	uint64_t deadline = mono_ns() + f->matrix->timing.resolve_ns + READY_SPARE_NS;
 
 	for (;;) {
-		fleet_each(f, FLEET_LIVE, poll_one, NULL);
 		if (all_ready(f) || signals_got() != 0)
 			return;
 		// a failure that stops the run need not wait for the others
@@ -225,7 +224,8 @@ static int plan_again(struct launch *l, const struct fleet *f)
 static int launch_round(struct launch *l, struct fleet *f)
 {
 	note(f->opts, "launching %zu agents", fleet_live(f));
-	lease_keep(f, l->input.lease_ns, launch_one, l);
+	poller_begin(f, l->input.lease_ns);
+	fleet_each(f, FLEET_LIVE, launch_one, l);
 	int code = judge(f);
 	if (code != EXIT_GOOD || f->dry)
 		return code;

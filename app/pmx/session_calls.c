@@ -61,15 +61,22 @@ int call_hello(struct fleet_host *h, const char *run_id, struct err *e)
 int call_status(struct fleet_host *h, struct err *e)
 {
 	json_t *answer = NULL;
+	struct status s;
 	int rc = call(h, word("status"), CALL_NS, &answer, e);
 
 	if (rc == 0)
-		rc = status_read(answer, &h->status, e);
+		rc = status_read(answer, &s, e);
 	json_decref(answer);
-	if (rc == 0 && h->status.state == AGENT_FAILED)
-		rc = err_set(e, EIO, "%s",
-			     h->status.error[0] != '\0' ? h->status.error : "the agent failed");
-	return rc;
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(h->fleet->lock);
+	h->status = s;
+	h->barrier.due_ns = s.start_ns;
+	h->barrier.first_tx_ns = s.first_tx_ns;
+	pthread_mutex_unlock(h->fleet->lock);
+	if (s.state == AGENT_FAILED)
+		return err_set(e, EIO, "%s", s.error[0] != '\0' ? s.error : "the agent failed");
+	return 0;
 }
 
 static int ask_time(struct fleet_host *h, struct clock_sample *s, struct err *e)
@@ -90,12 +97,16 @@ static int ask_time(struct fleet_host *h, struct clock_sample *s, struct err *e)
 int call_time(struct fleet_host *h, struct err *e)
 {
 	struct clock_sample sample[TIME_SAMPLES];
+	struct clock_offset offset = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < TIME_SAMPLES && rc == 0; i++)
 		rc = ask_time(h, &sample[i], e);
-	if (rc == 0 && !clock_offset_of(sample, TIME_SAMPLES, &h->barrier.offset))
+	if (rc == 0 && !clock_offset_of(sample, TIME_SAMPLES, &offset))
 		rc = err_set(e, EPROTO, "the agent's clock cannot be compared with ours");
+	pthread_mutex_lock(h->fleet->lock);
+	h->barrier.offset = offset;
+	pthread_mutex_unlock(h->fleet->lock);
 	return rc;
 }
 
@@ -103,7 +114,9 @@ int call_arm(struct fleet_host *h, uint64_t start_ns, struct err *e)
 {
 	int rc = call(h, word_ns("arm", "start_ns", start_ns), CALL_NS, NULL, e);
 
+	pthread_mutex_lock(h->fleet->lock);
 	h->barrier.told_ns = start_ns;
+	pthread_mutex_unlock(h->fleet->lock);
 	return rc;
 }
 

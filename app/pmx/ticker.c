@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SHOW_NS (500 * NS_PER_MS)
 #define CLEAR_LINE "\r\033[K"
 
 void ticker_begin(struct ticker *t, const struct fleet *f, uint64_t start_ns, uint64_t total_ns)
@@ -48,15 +49,15 @@ static struct status sum_up(const struct fleet *f)
 	};
 
 	for (size_t i = 0; i < f->count; i++) {
-		const struct fleet_host *h = &f->host[i];
+		struct status s;
 
-		if (!h->chosen || h->failed)
+		if (!fleet_status(&f->host[i], &s))
 			continue;
-		add(&sum.tx_pps, h->status.tx_pps);
-		add(&sum.returned_pps, h->status.returned_pps);
-		larger(&sum.loss_pct, h->status.loss_pct);
-		larger(&sum.rtt_p99_us, h->status.rtt_p99_us);
-		larger(&sum.busy_pct, h->status.busy_pct);
+		add(&sum.tx_pps, s.tx_pps);
+		add(&sum.returned_pps, s.returned_pps);
+		larger(&sum.loss_pct, s.loss_pct);
+		larger(&sum.rtt_p99_us, s.rtt_p99_us);
+		larger(&sum.busy_pct, s.busy_pct);
 	}
 	return sum;
 }
@@ -91,8 +92,9 @@ void ticker_show(struct ticker *t)
 	uint64_t now = raw_ns();
 	FILE *f;
 
-	if (!t->live || (f = fmemopen(line, sizeof(line), "w")) == NULL)
+	if (!t->live || now < t->next_ns || (f = fmemopen(line, sizeof(line), "w")) == NULL)
 		return;
+	t->next_ns = now + SHOW_NS;
 	double elapsed = now > t->start_ns ? (double)(now - t->start_ns) / NS_PER_S : 0;
 	struct status sum = sum_up(t->fleet);
 	fprintf(f, "%.0f/%.0f s  %zu hosts", elapsed, (double)t->total_ns / NS_PER_S,

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POLL_NS (500 * NS_PER_MS)
-#define POLL_END_NS (50 * NS_PER_MS) // once the end is near
-#define SPARE_NS (10 * NS_PER_S)     // for what is late at the end
+#define LOOK_NS (20 * NS_PER_MS)
+#define SPARE_NS (10 * NS_PER_S) // for what is late at the end
 
 // --- the start
 
@@ -35,9 +34,11 @@ static uint64_t worst_rtt(const struct fleet *f)
 {
 	uint64_t worst = 0;
 
+	pthread_mutex_lock(f->lock);
 	for (size_t i = 0; i < f->count; i++)
 		if (!f->host[i].failed && 2 * f->host[i].barrier.offset.error_ns > worst)
 			worst = 2 * f->host[i].barrier.offset.error_ns;
+	pthread_mutex_unlock(f->lock);
 	return worst;
 }
 
@@ -60,55 +61,36 @@ int watch_arm(struct fleet *f, uint64_t *start_ns)
 
 // --- the run
 
-static int poll_one(struct fleet_host *h, void *arg, struct err *e)
-{
-	(void)arg;
-	if (h->status.state == AGENT_DONE && h->barrier.due_ns != 0)
-		return 0;
-	int rc = call_status(h, e);
-	h->barrier.due_ns = h->status.start_ns;
-	h->barrier.first_tx_ns = h->status.first_tx_ns;
-	return rc;
-}
-
 static int overdue_one(struct fleet_host *h, void *arg, struct err *e)
 {
+	struct status s;
+
 	(void)arg;
-	if (h->status.state == AGENT_DONE)
+	if (!fleet_status(h, &s) || s.state == AGENT_DONE)
 		return 0;
 	return err_set(e, ETIMEDOUT, "did not end in time: still in state %s",
-		       agent_state_name[h->status.state]);
+		       agent_state_name[s.state]);
 }
 
+// Also when no host is left.
 static bool all_done(const struct fleet *f)
 {
+	struct status s;
+
 	for (size_t i = 0; i < f->count; i++)
-		if (f->host[i].chosen && !f->host[i].failed &&
-		    f->host[i].status.state != AGENT_DONE)
+		if (fleet_status(&f->host[i], &s) && s.state != AGENT_DONE)
 			return false;
 	return true;
 }
 
-// Sleeps until the instant, or until a signal comes.
-static void doze(uint64_t until_ns)
-{
-	int before = signals_got();
-
-	while (raw_ns() < until_ns && signals_got() == before) {
-		uint64_t left = until_ns - raw_ns();
-
-		sleep_ns(left < 20 * NS_PER_MS ? left : 20 * NS_PER_MS);
-	}
-}
-
 void watch_run(struct fleet *f, uint64_t start_ns, uint64_t total_ns)
 {
-	uint64_t end = start_ns + total_ns, next = raw_ns();
+	uint64_t end = start_ns + total_ns;
 	struct ticker t;
 	bool stopped = false;
 
 	ticker_begin(&t, f, start_ns, total_ns);
-	for (;;) {
+	while (!all_done(f)) {
 		if (signals_got() != 0 && !stopped) {
 			ticker_end(&t);
 			note(f->opts, "stopping the agents");
@@ -116,18 +98,12 @@ void watch_run(struct fleet *f, uint64_t start_ns, uint64_t total_ns)
 			stopped = true;
 			end = raw_ns() + f->matrix->timing.drain_ns;
 		}
-		fleet_each(f, FLEET_LIVE, poll_one, NULL);
-		ticker_show(&t);
-		if (fleet_live(f) == 0 || all_done(f))
-			break;
 		if (raw_ns() > end + SPARE_NS) {
 			fleet_each(f, FLEET_LIVE, overdue_one, NULL);
 			break;
 		}
-		next = raw_ns() + POLL_NS;
-		if (next > end)
-			next = end > raw_ns() ? end : raw_ns() + POLL_END_NS;
-		doze(next);
+		ticker_show(&t);
+		sleep_ns(LOOK_NS); // a signal ends it
 	}
 	ticker_end(&t);
 }
@@ -140,9 +116,11 @@ struct skew watch_skew(const struct fleet *f)
 
 	if (host == NULL)
 		return skew;
+	pthread_mutex_lock(f->lock);
 	for (size_t i = 0; i < f->count; i++)
 		if (f->host[i].barrier.told_ns != 0)
 			host[n++] = f->host[i].barrier;
+	pthread_mutex_unlock(f->lock);
 	skew = barrier_skew(host, n);
 	free(host);
 	return skew;

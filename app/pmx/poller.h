@@ -1,0 +1,16 @@
+// Asks every watched agent for its status about twice a second, all through a run: this renews the
+// leases and brings the news. Each host is asked at its own pace by a pool of threads, so that one
+// that does not answer holds up no other.
+#pragma once
+
+#include "fleet.h"
+
+#include <stdint.h>
+
+struct poller;
+
+// From now on; hosts take part once they are watched (fleet_watch). lease_ns 0 = none to renew.
+// Without threads to be had there is no poller, and the agents' leases run out.
+void poller_begin(struct fleet *f, uint64_t lease_ns);
+// Waits for calls under way. No-op when there is none.
+void poller_end(struct fleet *f);
