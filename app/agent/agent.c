@@ -27,13 +27,16 @@ static int open_queues(struct agent *a, struct err *e)
 		.csum_hw = a->port.csum_hw,
 		.mac = a->port.mac,
 	};
+	bool windowed = false;
 	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
 		a->queue[q] = queue_create(&env, q, e);
 		if (a->queue[q] == NULL)
 			return -ENOMEM;
 		a->shared.queue[q] = a->queue[q];
-		a->shared.windowed |= a->queue[q]->window.group_count > 0;
+		windowed |= a->queue[q]->window.group_count > 0;
 	}
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
+		a->queue[q]->windowed = windowed;
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "queue.h"
 
+#include "rx.h"
 #include "trial.h"
 
 #include <rte_errno.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 
 #define PUNT_FRAMES 256
+#define NEAR_BYTES (256u << 10) // of streams: well within a second-level cache
 #define POOL_CACHE 256
 #define POOL_SPARE 1024 // caches of two lcores and bursts in hand
 
@@ -177,13 +179,14 @@ static void build_requests(struct queue *q, const struct queue_env *env)
 		r->addr = rte_cpu_to_be_32(f->peer_addr);
 		r->request = expect_build(env, f->peer_addr, f->req_bytes, PMX_REQUEST);
 		build_reply(r, env, f);
-		r->request_len = frame_len(f->req_bytes);
+		r->request_lens = rx_lens(frame_len(f->req_bytes));
 		r->reply_len = frame_len(f->rep_bytes);
 		r->same_size = f->req_bytes == f->rep_bytes;
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->request[f->rx_first + s] = (struct rx_stream){
 				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
 				.flow = i,
+				.trial = NO_TRIAL,
 				.peer_stream = rte_cpu_to_be_32(f->peer_tx_first + s),
 				.turn = turn_sum(f->rx_first + s, f->peer_tx_first + s),
 			};
@@ -197,11 +200,12 @@ static void build_replies(struct queue *q, const struct queue_env *env)
 		const struct flow_tx *f = &cfg->tx[i];
 		q->tx_flow[i].addr = rte_cpu_to_be_32(f->peer_addr);
 		q->tx_flow[i].reply = expect_build(env, f->peer_addr, f->rep_bytes, PMX_REPLY);
-		q->tx_flow[i].reply_len = frame_len(f->rep_bytes);
+		q->tx_flow[i].reply_lens = rx_lens(frame_len(f->rep_bytes));
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->reply[f->tx_first + s] = (struct rx_stream){
 				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
 				.flow = i,
+				.trial = NO_TRIAL,
 				.owner = (f->tx_first + s) % cfg->port.queues,
 			};
 	}
@@ -371,6 +375,8 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 	if (r == 0) {
 		for (uint32_t i = 0; i < q->tx_stream_count; i++)
 			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
+		q->prefetch =
+			(q->tx_stream_all + q->rx_stream_count) * sizeof(*q->reply) > NEAR_BYTES;
 		q->table[PMX_REQUEST] = (struct rx_table){ q->request, q->rx_stream_count };
 		q->table[PMX_REPLY] = (struct rx_table){ q->reply, q->tx_stream_all };
 		q->table[0] = q->table[3] = (struct rx_table){ q->request, 0 };
@@ -403,7 +409,6 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->idle = cfg->idle;
 	q->stamp_each = cfg->stamp_each;
 	q->trial_count = queue_trial_count(cfg);
-	q->hot_trial = NO_TRIAL;
 	q->tx_flow_count = (uint32_t)cfg->tx_count;
 	q->rx_flow_count = (uint32_t)cfg->rx_count;
 	q->phase_index = cfg->host_index * cfg->port.queues + id;

@@ -23,7 +23,7 @@
 // Frames that wait for the PMD: more than the ring of any peer holds of requests.
 #define QUEUE_OUT 4096
 
-#define NO_TRIAL UINT32_MAX
+#define NO_TRIAL UINT16_MAX
 
 // A stream's frame up to the pmx header's sequence, as it is copied into each request, and its
 // state. One cache line; groups send their streams in memory order. The UDP checksum field of
@@ -47,10 +47,10 @@ struct rx_stream {
 		rte_be32_t peer_stream; // index that goes into the reply (responder)
 		uint32_t owner;		// queue that sends the stream's requests (requester)
 	};
-	uint32_t next; // sequence expected
-	uint32_t run;  // all from here to `next` came in order and are not in `seen` yet
-	uint8_t trial; // that `recv - mark` counts for
-	uint8_t unused[3];
+	uint32_t next;	// sequence expected
+	uint32_t run;	// all from here to `next` came in order and are not in `seen` yet
+	uint16_t trial; // open, that `recv - mark` counts for; NO_TRIAL = none
+	uint16_t unused;
 	uint64_t recv; // distinct packets, but for stragglers of an older trial
 	uint64_t seen[SEQWIN_WORDS];
 } __attribute__((aligned(64)));
@@ -70,15 +70,16 @@ struct rx_flow { // responder, one peer
 			   // and what is the stream's are 0, with csum_hw the pseudo-header's sum
 			   // stands
 	uint32_t sum;	   // UDP checksum over what does not change; the payload adds nothing
-	uint16_t request_len, reply_len; // frame bytes without FCS
-	bool same_size;			 // payload is echoed, checksum updated (RFC 1624)
+	uint64_t request_lens; // of the mbuf, see rx_lens
+	uint16_t reply_len;    // frame bytes without FCS
+	bool same_size;	       // payload is echoed, checksum updated (RFC 1624)
 } __attribute__((aligned(64)));
 
 struct tx_flow { // requester, one peer
 	struct expect reply;
 	rte_be32_t addr;
-	uint16_t reply_len; // frame bytes without FCS
-	uint32_t window;    // its entry in window.group; NO_WINDOW = open loop
+	uint64_t reply_lens; // of the mbuf, see rx_lens
+	uint32_t window;     // its entry in window.group; NO_WINDOW = open loop
 } __attribute__((aligned(64)));
 
 // One trial of the run, as this queue lives it.
@@ -100,6 +101,8 @@ struct queue {
 	rte_be32_t addr_be;
 	uint64_t mac48; // of the port, in memory order
 	bool csum_hw, stamp_each;
+	bool windowed; // some pair of the port has a window
+	bool prefetch; // streams are too many for the near caches
 	enum idle_policy idle;
 	uint32_t tx_stream_count, tx_stream_all, rx_stream_count, tx_flow_count, rx_flow_count;
 	uint32_t trial_count;
@@ -116,8 +119,7 @@ struct queue {
 	} table[4]; // the two above, by enum pmx_kind; the others are empty
 	struct tx_flow *tx_flow;
 	struct rx_flow *rx_flow;
-	struct queue_trial *trial; // [trial_count]
-	uint32_t hot_trial;	   // the open trial that most frames are of; NO_TRIAL = none
+	struct queue_trial *trial;		       // [trial_count]
 	uint64_t *tx_mark, *reply_mark, *request_mark; // counts already booked to a trial
 	struct rte_ring *punt;			       // ARP and ICMP to the main thread
 	struct rte_ring *inject;		       // frames of the main thread, to be sent
@@ -148,7 +150,6 @@ struct agent_shared {
 	_Atomic bool armed;	   // the trials' TSC are set
 	_Atomic uint64_t stop_tsc; // no request is due after it; 0 = not stopped, set once
 	_Atomic bool quit;
-	bool windowed; // some pair has a window; set before lcores run
 	_Atomic uint32_t neigh_generation;
 	_Atomic uint64_t *tx_mac;	 // [tx_flow_count] next hop's MAC in memory order
 	_Atomic uint64_t *rx_mac;	 // [rx_flow_count]

@@ -62,6 +62,16 @@ static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *
 	return rx_ip_reason(q, m, f);
 }
 
+bool rx_trim(struct rte_mbuf *m, uint64_t lens)
+{
+	uint16_t len = (uint16_t)lens;
+	if (m->nb_segs != 1 || m->data_len <= len)
+		return false;
+	m->data_len = len;
+	m->pkt_len = len;
+	return true;
+}
+
 void rx_other(struct queue *q, struct rte_mbuf *m)
 {
 	enum drop_reason r = rx_reason(q, m, rte_pktmbuf_mtod(m, const struct frame *));
@@ -90,10 +100,11 @@ static bool trial_change(struct queue *q, struct rx_stream *s, uint8_t trial, bo
 {
 	if (trial == s->trial)
 		return true;
-	if ((int8_t)(trial - s->trial) > 0) {
+	if (s->trial == NO_TRIAL || (int8_t)(trial - s->trial) > 0) {
 		uint64_t *mark =
 			reply ? &q->reply_mark[s - q->reply] : &q->request_mark[s - q->request];
-		rx_book(q, s, mark, s->recv - *mark, reply);
+		if (s->trial != NO_TRIAL)
+			rx_book(q, s, mark, s->recv - *mark, reply);
 		s->trial = trial;
 		return true;
 	}
@@ -133,10 +144,13 @@ static bool count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uin
 	return true;
 }
 
-bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq, bool reply)
+enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq,
+			    bool reply)
 {
+	if (trial >= q->trial_count)
+		return RX_NOT_OURS;
 	seqwin_run(s->seen, s->run, s->next);
 	bool is_new = count_slow(q, s, trial, seq, reply);
 	s->run = s->next; // the window holds it all
-	return is_new;
+	return is_new ? RX_NEW : RX_SEEN;
 }

@@ -8,11 +8,18 @@
 
 #include <rte_prefetch.h>
 
+// What a frame of a stream is to its counters: another, one that was seen (or came too late), or
+// none.
+enum rx_count { RX_NEW, RX_SEEN, RX_NOT_OURS };
+
 // Cold half, rx.c: frames that are not this run's, of another trial or out of sequence.
 void rx_other(struct queue *q, struct rte_mbuf *m);
-bool rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq, bool reply);
+enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq,
+			    bool reply);
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count,
 	     bool reply);
+// Cuts off what follows a frame of the right length. False: it is too short, or in segments.
+bool rx_trim(struct rte_mbuf *m, uint64_t lens);
 
 static inline uint32_t be32_pair(const uint16_t v[2])
 {
@@ -45,15 +52,13 @@ static inline uint64_t rx_tsc(const struct frame *f)
 }
 
 // Masks over the first 48 bytes: all that a frame of a flow must say, but for source MAC, TOS,
-// identification, DF, TTL, checksums, the requester's port, trial and what is behind.
+// identification, DF, TTL, checksums, trial and what is behind.
 static const vec128 rx_mask[3] = {
 	{ 0x0000ffffffffffff, 0x00ffffff00000000 }, // destination MAC, type, version and IHL
 	{ 0xff00ffbf0000ffff, 0xffffffffffff0000 }, // length, fragment, protocol, addresses
-	{ 0, 0x000000ffffff0000 },		    // cookie, pmx version and kind
+	{ 0xffffffffffffffff,
+	  0x000000ffffff0000 }, // address, ports, UDP length; cookie, version, kind
 };
-// The word at 32: end of the destination, ports, UDP length; without the requester's port.
-static const vec128 rx_request_ports = { 0xffffffff0000ffff, 0 };
-static const vec128 rx_reply_ports = { 0xffff0000ffffffff, 0 };
 
 static inline vec128 load128(const uint8_t *p)
 {
@@ -62,13 +67,34 @@ static inline vec128 load128(const uint8_t *p)
 	return v;
 }
 
-static inline bool rx_is_expected(const struct frame *f, const struct expect *want, vec128 ports)
+// `port_at`: which 16-bit word from offset 32 on is the requester's port, the stream's own.
+static inline bool rx_is_expected(const struct frame *f, const struct expect *want, int port_at,
+				  rte_be16_t port)
 {
+	typedef uint16_t words128 __attribute__((vector_size(16)));
 	const uint8_t *d = (const uint8_t *)f;
+	words128 last = (words128)want->part[2];
+	last[port_at] = port;
 	vec128 wrong = ((load128(d) ^ want->part[0]) & rx_mask[0]) |
 		       ((load128(d + 16) ^ want->part[1]) & rx_mask[1]) |
-		       ((load128(d + 32) ^ want->part[2]) & (rx_mask[2] | ports));
+		       ((load128(d + 32) ^ (vec128)last) & rx_mask[2]);
 	return (wrong[0] | wrong[1]) == 0;
+}
+#define RX_SPORT_AT 1
+#define RX_DPORT_AT 2
+
+// pkt_len and data_len of an mbuf that is one segment of `len` bytes, as they lie there together.
+#define RX_LENS_MASK 0xffffffffffff
+_Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4,
+	       "lengths stand side by side");
+static inline uint64_t rx_lens(uint16_t len)
+{
+	return (uint64_t)len << 32 | len;
+}
+
+static inline bool rx_lens_ok(struct rte_mbuf *m, uint64_t lens)
+{
+	return likely((load64(&m->pkt_len) & RX_LENS_MASK) == lens) || rx_trim(m, lens);
 }
 
 // What the NIC found wrong: "none" has both bits of its pair. Without the offload nothing is said.
@@ -79,15 +105,16 @@ static inline bool rx_csum_bad(const struct queue *q, const struct rte_mbuf *m)
 		(m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD);
 }
 
-// Counts a frame of stream s. True when it is new to us, reordered or not.
-static inline bool rx_count(struct queue *q, struct rx_stream *s, const struct frame *f, bool reply)
+// Counts a frame of stream s.
+static inline enum rx_count rx_count(struct queue *q, struct rx_stream *s, const struct frame *f,
+				     bool reply)
 {
 	uint32_t seq = rx_seq(f), trial = f->pmx.trial;
-	if (unlikely(trial != q->hot_trial || s->trial != trial || seq != s->next))
+	if (unlikely(s->trial != trial || seq != s->next))
 		return rx_count_slow(q, s, trial, seq, reply);
 	s->next = seq + 1;
 	s->recv++;
-	return true;
+	return RX_NEW;
 }
 
 // A reply frees its place, and those of the requests before it in its stream that stayed without:
@@ -119,18 +146,20 @@ static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct fr
 {
 	struct rx_stream *s = rx_stream_of(q, f, PMX_REPLY);
 	const struct tx_flow *flow;
-	if (unlikely(s == NULL || (flow = &q->tx_flow[s->flow], m->data_len < flow->reply_len) ||
-		     !rx_is_expected(f, &flow->reply, rx_reply_ports) ||
-		     f->udp.dst_port != s->port || f->pmx.trial >= q->trial_count ||
-		     rx_csum_bad(q, m))) {
-		rx_other(q, m);
-		return false;
-	}
+	enum rx_count count;
+	if (unlikely(s == NULL))
+		goto other;
+	flow = &q->tx_flow[s->flow];
+	if (unlikely(!rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
+		     !rx_lens_ok(m, flow->reply_lens) || rx_csum_bad(q, m)))
+		goto other;
 	uint32_t expected = s->next;
-	bool counted = rx_count(q, s, f, true);
-	if (q->shared->windowed)
+	count = rx_count(q, s, f, true);
+	if (unlikely(count == RX_NOT_OURS))
+		goto other;
+	if (unlikely(q->windowed))
 		rx_credit(q, s, s->next - expected, now);
-	if (unlikely(!counted))
+	if (unlikely(count == RX_SEEN))
 		return true;
 	struct queue_trial *t = &q->trial[f->pmx.trial];
 	uint64_t rtt_tsc = (now - rx_tsc(f)) & 0xffffffffffff;
@@ -138,21 +167,26 @@ static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct fr
 	if (unlikely(s->owner != q->id))
 		t->tx[s->flow].off_queue++;
 	return true;
+other:
+	rx_other(q, m);
+	return false;
 }
 
-// Checksum of a reply made of the request in f: same size, so the payload stays as it is, and a
-// damaged one is not healed; else over a payload of zeros.
-static inline uint16_t rx_turn_csum(const struct frame *f, const struct rx_flow *flow,
+// Checksum of a reply of the request's size: the payload stays as it is, and a damaged one is not
+// healed; one sent without (RFC 768) has none.
+static inline uint16_t rx_echo_csum(uint16_t old, uint16_t turn)
+{
+	uint32_t sum = (uint32_t)(uint16_t)~old + turn;
+	uint16_t csum = (uint16_t) ~(sum + (sum >> 16));
+	csum = csum != 0 ? csum : 0xffff;
+	return likely(old != 0) ? csum : 0;
+}
+
+// Of another size: over a payload of zeros. What the template's sum has not: trial, stream,
+// sequence and clock.
+static inline uint16_t rx_zero_csum(const struct frame *f, const struct rx_flow *flow,
 				    const struct rx_stream *s)
 {
-	if (likely(flow->same_size)) {
-		uint32_t sum = (uint32_t)(uint16_t)~f->udp.dgram_cksum + s->turn;
-		if (unlikely(f->udp.dgram_cksum == 0)) // sent without one (RFC 768)
-			return 0;
-		uint16_t csum = (uint16_t) ~(sum + (sum >> 16));
-		return csum != 0 ? csum : 0xffff;
-	}
-	// what the template's sum has not: trial, stream, sequence and clock
 	uint64_t sum =
 		(uint64_t)flow->sum + s->port + ((uint32_t)f->pmx.trial << 8) + s->peer_stream;
 	return csum_udp(sum + load32(f->pmx.seq) + load32(f->pmx.tsc) + f->pmx.tsc[2]);
@@ -166,26 +200,28 @@ static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, stru
 	uint8_t *d = (uint8_t *)f;
 	uint64_t ports = load64(flow->reply + 32) | (uint64_t)s->port << 32;
 	uint64_t head = load64(flow->reply + 40) | (uint64_t)f->pmx.trial << 40 |
-			(uint64_t)(uint16_t)s->peer_stream << 48;
+			(uint64_t)s->peer_stream << 48;
 	uint16_t stream_lo = (uint16_t)(s->peer_stream >> 16);
+	uint16_t csum;
+	if (likely(flow->same_size)) {
+		csum = rx_echo_csum(f->udp.dgram_cksum, s->turn);
+	} else {
+		csum = rx_zero_csum(f, flow, s);
+		memset(d + sizeof(*f), 0, flow->reply_len - sizeof(*f));
+		m->data_len = flow->reply_len;
+		m->pkt_len = flow->reply_len;
+	}
 	if (unlikely(q->csum_hw)) { // the template holds the pseudo-header's sum
+		csum = 0;
 		m->ol_flags = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
 		m->l2_len = sizeof(f->eth);
 		m->l3_len = sizeof(f->ip);
-	} else {
-		head |= rx_turn_csum(f, flow, s);
 	}
+	head |= csum;
 	memcpy(d, flow->reply, 32);
 	memcpy(d + 32, &ports, sizeof(ports));
 	memcpy(d + 40, &head, sizeof(head));
 	memcpy(d + 48, &stream_lo, sizeof(stream_lo));
-	if (unlikely(m->data_len != flow->reply_len)) {
-		m->data_len = flow->reply_len;
-		m->pkt_len = flow->reply_len;
-	}
-	if (!flow->same_size)
-		memset(d + sizeof(*f), 0, flow->reply_len - sizeof(*f));
-	m->hash.usr = (uint32_t)(s - q->request);
 }
 
 // What became of a request: RX_OTHER is taken care of, RX_FREE goes back to its pool, RX_ANSWER is
@@ -197,21 +233,29 @@ static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struc
 {
 	struct rx_stream *s = rx_stream_of(q, f, PMX_REQUEST);
 	const struct rx_flow *flow;
-	if (unlikely(s == NULL || (flow = &q->rx_flow[s->flow], m->data_len < flow->request_len) ||
-		     !rx_is_expected(f, &flow->request, rx_request_ports) ||
-		     f->udp.src_port != s->port || f->pmx.trial >= q->trial_count ||
-		     rx_csum_bad(q, m))) {
-		rx_other(q, m);
-		return RX_OTHER;
-	}
-	if (unlikely(!rx_count(q, s, f, false)))
+	enum rx_count count;
+	if (unlikely(s == NULL))
+		goto other;
+	flow = &q->rx_flow[s->flow];
+	if (unlikely(!rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
+		     !rx_lens_ok(m, flow->request_lens) || rx_csum_bad(q, m)))
+		goto other;
+	count = rx_count(q, s, f, false);
+	if (unlikely(count != RX_NEW)) {
+		if (count == RX_NOT_OURS)
+			goto other;
 		return RX_FREE;
+	}
 	if (unlikely(!room)) {
 		q->trial[f->pmx.trial].rx[s->flow].reply_unsent++;
 		return RX_FREE;
 	}
+	m->hash.usr = rte_be_to_cpu_32(load32(f->pmx.stream));
 	rx_turn_round(q, m, f, flow, s);
 	return RX_ANSWER;
+other:
+	rx_other(q, m);
+	return RX_OTHER;
 }
 
 // The stream's line is on its way while the frames before are worked on; a wrong index harms
@@ -228,10 +272,13 @@ static inline void rx_prefetch(const struct queue *q, const struct rte_mbuf *m)
 // Not of our pool, shared or in segments: such an mbuf cannot be put back as it is.
 static inline bool rx_is_odd(const struct queue *q, const struct rte_mbuf *m)
 {
-	return m->pool != q->rx_pool || rte_mbuf_refcnt_read(m) != 1 || m->nb_segs != 1;
+	const uint64_t mask = 0x0000ffffffff0000, alone = 0x0000000100010000; // refcnt, nb_segs
+	return (((load64(&m->rearm_data) & mask) ^ alone) |
+		((uintptr_t)m->pool ^ (uintptr_t)q->rx_pool)) != 0;
 }
 
 // Everything that came in at `now`: answers are in q->out afterwards, the rest is free again.
+// Reading the head of a frame that is too short is harmless: the mbuf has the room.
 static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uint64_t now)
 {
 	struct rte_mbuf *answer[BURST_MAX];
@@ -239,32 +286,35 @@ static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uin
 	bool odd = false;
 	for (uint32_t i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; q->prefetch && i < n; i++)
 		rx_prefetch(q, m[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *b = m[i];
 		struct frame *f = rte_pktmbuf_mtod(b, struct frame *);
-		bool whole = b->data_len >= sizeof(*f) && b->nb_segs == 1;
 		odd |= rx_is_odd(q, b);
-		if (whole && f->pmx.verkind == PMX_VERKIND(PMX_REPLY)) {
-			if (rx_reply(q, b, f, now)) {
-				m[done++] = b;
-				replies++;
-			}
-		} else if (whole && f->pmx.verkind == PMX_VERKIND(PMX_REQUEST)) {
+		if (f->pmx.verkind == PMX_VERKIND(PMX_REQUEST)) {
 			enum rx_fate fate = rx_request(q, b, f, answers < room);
 			if (likely(fate == RX_ANSWER))
 				answer[answers++] = b;
 			else if (fate == RX_FREE)
 				m[done++] = b;
+		} else if (f->pmx.verkind == PMX_VERKIND(PMX_REPLY)) {
+			if (likely(rx_reply(q, b, f, now))) {
+				m[done++] = b;
+				replies++;
+			}
 		} else {
 			rx_other(q, b);
 		}
 	}
 	q->total.replies_received += replies;
-	q->total.requests_received += answers;
-	q->total.replies_sent += answers;
-	out_append(q, answer, answers);
+	if (answers > 0) {
+		q->total.requests_received += answers;
+		q->total.replies_sent += answers;
+		out_append(q, answer, answers);
+	}
+	if (done == 0)
+		return;
 	if (likely(!odd))
 		rte_mempool_put_bulk(q->rx_pool, (void **)m, done);
 	else

@@ -33,7 +33,6 @@ static void trial_begin(struct queue *q)
 	set_trial_byte(q, (uint8_t)q->current);
 	pace_open(&q->pace, t->start, t->end, phase_of(q), keep);
 	t->counts = q->total;
-	q->hot_trial = q->current;
 	q->sending = true;
 }
 
@@ -92,18 +91,21 @@ static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
 	q->out_old = kept;
 }
 
+static void book_streams(struct queue *q, struct rx_stream *s, uint64_t *mark, uint32_t count,
+			 uint8_t trial, bool reply)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (s[i].trial != trial)
+			continue;
+		rx_book(q, &s[i], &mark[i], s[i].recv - mark[i], reply);
+		s[i].trial = NO_TRIAL;
+	}
+}
+
 static void book_received(struct queue *q, uint8_t trial)
 {
-	for (uint32_t i = 0; i < q->tx_stream_all; i++) {
-		struct rx_stream *s = &q->reply[i];
-		if (s->trial == trial)
-			rx_book(q, s, &q->reply_mark[i], s->recv - q->reply_mark[i], true);
-	}
-	for (uint32_t i = 0; i < q->rx_stream_count; i++) {
-		struct rx_stream *s = &q->request[i];
-		if (s->trial == trial)
-			rx_book(q, s, &q->request_mark[i], s->recv - q->request_mark[i], false);
-	}
+	book_streams(q, q->reply, q->reply_mark, q->tx_stream_all, trial, true);
+	book_streams(q, q->request, q->request_mark, q->rx_stream_count, trial, false);
 }
 
 // The queue's row of a trial is the sum of its flows', so that rows add up exactly.
@@ -136,8 +138,6 @@ static void trial_close(struct queue *q, uint32_t trial)
 	book_received(q, (uint8_t)trial);
 	sum_counts(q, t);
 	t->closed = true;
-	if (q->hot_trial == trial)
-		q->hot_trial = NO_TRIAL;
 	atomic_store_explicit(&q->closed_trials, trial + 1, memory_order_release);
 }
 
