@@ -54,8 +54,8 @@ def against_itself(bench, row):
 
 def exchange(bench, row):
     link = row.args["link"]
-    link.open()
     try:
+        link.open()
         if link.concurrent:
             pairs, counts = exchange_together(bench, link, row.args)
         else:
