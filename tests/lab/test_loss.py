@@ -68,7 +68,7 @@ def test_all_lost(lab, matrix):
     lab.fault("drop", "--from", "h1", "--to", "h2", "--dport", 5300)
     row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
     assert (row["delivered"], row["lost_forward"]) == (0, row["sent"])
-    assert row["sent"] > 1000
+    assert row["sent"] > 100
     assert row["loss_pct"] == 100
     assert row["rtt_p50_us"] is None and row["rtt_max_us"] is None
 
@@ -78,7 +78,7 @@ def test_limit(lab, write):
     tree = lab.matrix(rate=500, warmup="0s", duration="2s")
     tree["limits"] = {"loss": 0}
     matrix = write(tree)
-    measure(matrix)
+    assert measure(matrix, codes=(0, 1))["verdict"]["exit"] == 0
     lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 100, "--dport", 5300)
     verdict = pmx("run", matrix, "--json", "-").expect(1).json["verdict"]
     assert verdict["exit"] == 1
