@@ -37,6 +37,7 @@ static const struct line loss_line[] = {
 	{ "BY CAUSE",
 	  "receiver NIC missed {lost_imissed}, no mbuf {lost_rx_nombuf}, fabric {lost_fabric}",
 	  "lost" },
+	{ "", "late {lost_late}: in after the drain, or far behind in their stream", "lost_late" },
 	{ "", "not told apart {lost_unattributed}: these drivers do not count what they miss",
 	  "lost_unattributed" },
 	{ "UNSENT", "{unsent} requests were due and not offered: the tool's limit, no loss",
@@ -291,6 +292,8 @@ static int put_flows(const struct page *p, const struct report_opts *o, struct e
 			fprintf(p->f, "  ... and %zu more (--top N, --report DIR)\n", bad - top);
 	}
 	if (bad == 0 && s->measured_flows > 0) {
+		if (o->verbose)
+			fputc('\n', p->f);
 		text_label(p->f, "FLOWS", p->colour);
 		if (s->measured_flows < s->flow_count)
 			fprintf(p->f, "%zu of %zu measured; ", s->measured_flows, s->flow_count);

@@ -348,9 +348,14 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 		dst->cause.unattributed += (uint64_t)f->lost_forward;
 	if (f->lost_back != LOSS_UNKNOWN && f->lost_back > 0)
 		src->cause.unattributed += (uint64_t)f->lost_back;
+	if (f->late_forward != COUNTER_UNKNOWN)
+		dst->cause.late += f->late_forward;
+	if (f->late_back != COUNTER_UNKNOWN)
+		src->cause.late += f->late_back;
 }
 
 static const struct sum_cause cause_unknown = {
+	.late = COUNTER_UNKNOWN,
 	.missed = COUNTER_UNKNOWN,
 	.no_mbuf = COUNTER_UNKNOWN,
 	.fabric = COUNTER_UNKNOWN,
@@ -370,6 +375,7 @@ static void attribute(struct sum_cause *c, const struct port_counts *port)
 	bool missed = port->imissed != COUNTER_UNKNOWN;
 	bool no_mbuf = port->rx_nombuf != COUNTER_UNKNOWN;
 
+	c->late = take_at_most(&c->unattributed, c->late);
 	if (missed)
 		c->missed = take_at_most(&c->unattributed, port->imissed);
 	if (no_mbuf)
@@ -391,6 +397,7 @@ void hosts_finish(struct summary *s)
 		attribute(&h->cause, &h->port);
 		if (!known)
 			continue;
+		s->cause.late += h->cause.late;
 		s->cause.missed += h->cause.missed;
 		s->cause.no_mbuf += h->cause.no_mbuf;
 		s->cause.fabric += h->cause.fabric;

@@ -40,10 +40,11 @@ struct sum_queue {
 };
 
 // Packets lost on the way to one host (requests for it and replies to it), by cause. The NIC's
-// counters are of the whole run, so they explain at most what was lost in the window; fabric is the
-// rest. Unattributed: the driver counts no such thing.
+// counters are of the whole run, so they explain at most what was lost in the window. Late: came in
+// after the drain or too far behind in its stream. Fabric is the rest. Unattributed: the driver
+// counts no such thing.
 struct sum_cause {
-	uint64_t missed, no_mbuf, fabric, unattributed;
+	uint64_t late, missed, no_mbuf, fabric, unattributed;
 };
 
 struct sum_host {

@@ -107,6 +107,7 @@ static const struct column totals_column[] = {
 	{ PCT("loss_forward_pct", "loss forward", 4), AT(DOUBLE, total.loss_forward_pct) },
 	{ PACKETS("lost_back", "lost back"), AT(I64, total.lost_back) },
 	{ PCT("loss_back_pct", "loss back", 4), AT(DOUBLE, total.loss_back_pct) },
+	{ PACKETS("lost_late", "late"), AT(U64, cause.late) },
 	{ PACKETS("lost_imissed", "NIC missed"), AT(U64, cause.missed) },
 	{ PACKETS("lost_rx_nombuf", "no mbuf"), AT(U64, cause.no_mbuf) },
 	{ PACKETS("lost_fabric", "fabric"), AT(U64, cause.fabric) },
