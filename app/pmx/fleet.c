@@ -267,7 +267,9 @@ void fleet_fail(struct fleet_host *h, const struct err *e)
 	if (has_failed(h))
 		return;
 	snprintf(why, sizeof(why), "%s", e->msg);
-	if (h->launched && h->remote != NULL && e->code != ECANCELED) {
+	// whoever wants to end the run does not wait for a host that does not answer
+	bool hurry = signals_got() != 0 && h->remote != NULL && remote_is_suspect(h->remote);
+	if (h->launched && h->remote != NULL && e->code != ECANCELED && !hurry) {
 		remote_set_cancel(h->remote, NULL);
 		deploy_log(h->remote, &h->site, FAILURE_LOG_LINES, &log, ended, sizeof(ended),
 			   &ignored);

@@ -34,6 +34,8 @@ static bool ask_to_quit(struct fleet_host *h)
 {
 	struct err e;
 
+	if (remote_is_suspect(h->remote))
+		return false;
 	if (remote_attached(h->remote) || call_hello(h, NULL, &e) == 0)
 		return call_quit(h, &e) == 0;
 	return false;

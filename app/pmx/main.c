@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 // DPDK's version is the agent's to tell: pmx links none.
 static int print_version(void)
@@ -63,9 +64,21 @@ static int dispatch(int argc, char **argv)
 	return o.verb->run(&o);
 }
 
+// Hosts by the thousand are connections by the thousand.
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
 	// the ssh of a jump host must not ask on the terminal either
 	setenv("SSH_ASKPASS", "/bin/false", 1);
 	setenv("SSH_ASKPASS_REQUIRE", "force", 1);

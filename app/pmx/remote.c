@@ -54,6 +54,11 @@ bool remote_is_dry(const struct remote *r)
 	return r->carrier == &carrier_dry;
 }
 
+bool remote_is_suspect(const struct remote *r)
+{
+	return r->suspect;
+}
+
 int capture_add(struct capture *c, const void *data, size_t len)
 {
 	size_t room = c->max - c->len;

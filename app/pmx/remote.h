@@ -48,6 +48,8 @@ int remote_open(const struct matrix *m, size_t host, enum remote_mode mode,
 void remote_close(struct remote *r);
 void remote_set_cancel(struct remote *r, const atomic_int *cancel);
 bool remote_is_dry(const struct remote *r);
+// Whether the host failed to answer in time once; it is given short time-outs since.
+bool remote_is_suspect(const struct remote *r);
 
 // 0 when the script ran to its end, whatever its status; -ETIMEDOUT, -ECANCELED, -EIO otherwise.
 // *o is filled in any case and is the caller's to free.

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define CHUNK_BYTES 32768
-#define LINGER_NS NS_PER_S // for output after the exit status: something else holds the stdout
+#define FEED_BYTES (256u << 10) // written at once: libssh keeps what the socket does not take
+#define LINGER_NS NS_PER_S	// for output after the exit status: something else holds the stdout
 #define ATTACH_NS (20 * NS_PER_S)
 #define TAIL_BYTES 4096
 
@@ -158,8 +159,8 @@ static int feed(struct ssh *x, struct channel *ch, const struct script *s, size_
 	}
 	if (ssh_channel_window_size(ch->c) == 0 || (ssh_get_poll_flags(x->s) & SSH_WRITE_PENDING))
 		return 0;
-	if (want > CHUNK_BYTES)
-		want = CHUNK_BYTES;
+	if (want > FEED_BYTES)
+		want = FEED_BYTES;
 	int n = ssh_channel_write(ch->c, (const char *)s->in + *fed, (uint32_t)want);
 	if (n > 0)
 		*fed += (size_t)n;
