@@ -29,6 +29,7 @@ struct watch {
 	uint64_t interval_tsc, start, end, stall_tsc, edge_tsc[2];
 	double recovery;
 	uint64_t last_turn, stalled_until, stalls, stalled_tsc;
+	uint64_t turn_sent, awake_sent, awake_tsc; // in turns that sent something and did not stall
 	uint64_t sent, first_tsc, last_tsc;
 	struct edge edge[2];
 	uint32_t *bin; // [bins] of 1 ms
@@ -51,7 +52,11 @@ static uint16_t on_turn(uint16_t port, uint16_t queue, struct rte_mbuf *m[], uin
 		w->stalled_until = from + (uint64_t)((double)took * w->recovery);
 		w->stalls++;
 		w->stalled_tsc += took;
+	} else if (w->turn_sent > 0) {
+		w->awake_tsc += took;
+		w->awake_sent += w->turn_sent;
 	}
+	w->turn_sent = 0;
 	return n;
 }
 
@@ -68,6 +73,8 @@ static void watch_rates(struct watch *w, uint64_t now, uint32_t n)
 		look_at_edge(w, &w->edge[now > w->edge_tsc[1]], now);
 	if (w->sent > 0)
 		hist_record(&w->gap, now - w->last_tsc);
+	else
+		w->first_tsc = now;
 	if (n > 1)
 		hist_record_n(&w->gap, 0, n - 1);
 	uint64_t bin = (now - w->start) / w->bin_tsc;
@@ -86,10 +93,9 @@ static uint16_t on_send(uint16_t port, uint16_t queue, struct rte_mbuf *m[], uin
 	hist_record_n(&w->late[stalled], now > due ? now - due : 0, n);
 	if (w->rates)
 		watch_rates(w, now, n);
-	if (w->sent == 0)
-		w->first_tsc = now;
 	w->last_tsc = now;
 	w->sent += n;
+	w->turn_sent += n;
 	return n;
 }
 
@@ -160,7 +166,7 @@ static void print(const struct watch *w, const struct rig_opts *o, double hz, do
 	       (double)all.max_ns / hz * 1e6, percentile_us(&w->late[0], 50, hz),
 	       percentile_us(&w->late[0], 99, hz), (double)w->late[0].count / (double)all.count,
 	       (unsigned long long)w->stalls, (double)w->stalled_tsc / hz,
-	       (double)w->sent * hz / (double)(w->last_tsc - w->first_tsc - w->stalled_tsc));
+	       (double)w->awake_sent * hz / (double)w->awake_tsc);
 }
 
 static bool watch_open(struct watch *w, struct rig *r, const struct rig_opts *o, double recovery,

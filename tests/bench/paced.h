@@ -6,7 +6,7 @@
 
 // Runs the trial and prints one line of JSON: sent, target; lateness of all, and `clean`: without
 // host stalls, which are turns of the loop of over 5 us, each with `recovery` times its length
-// behind it; awake_pps, the rate outside of stalls. With `rates` also ppm (between the least late
+// behind it; awake_pps, the rate in turns that sent. With `rates` also ppm (between the least late
 // of the first and of the last packets), ppm_ends (between the first and the last), gaps between
 // packets (p1, p50, p99), most packets in a bin of 1 ms.
 void paced_run(struct rig *r, const struct rig_opts *o, double recovery, bool rates);
