@@ -38,7 +38,7 @@ struct remote {
 	size_t line_len, line_cap;
 };
 
-#define SUSPECT_NS (3 * NS_PER_S)
+#define SUSPECT_NS (5 * NS_PER_S)
 
 // A time-out that knows what the host has shown.
 static inline uint64_t remote_patience(const struct remote *r, uint64_t timeout_ns)

@@ -134,6 +134,8 @@ static int show(struct fleet *f, struct look *look)
 	fleet_each(f, FLEET_LIVE, look_one, look);
 	if (f->dry)
 		return EXIT_GOOD;
+	if (signals_got() != 0)
+		return 128 + signals_got();
 	settle(f, look);
 	code = json != NULL ? write_json(f, look, json) : EXIT_GOOD;
 	if (json == NULL || strcmp(json, "-") != 0)
@@ -148,7 +150,7 @@ static int watch(struct fleet *f, struct look *look)
 		uint64_t next = mono_ns() + f->opts->watch_ns;
 		int code = show(f, look);
 
-		if (f->opts->watch_ns == 0 || f->dry)
+		if (f->opts->watch_ns == 0 || f->dry || signals_got() != 0)
 			return code;
 		while (mono_ns() < next && signals_got() == 0)
 			sleep_ns(20 * NS_PER_MS);

@@ -117,7 +117,8 @@ int remote_exec(struct remote *r, const struct script *script, struct output *o,
 	if (command == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	int rc = r->carrier->exec(r, command, &s, o, e);
-	r->suspect |= rc == -ETIMEDOUT;
+	if (rc == 0 || rc == -ETIMEDOUT)
+		r->suspect = rc < 0;
 	if (rc < 0)
 		err_wrap(e, "%s", s.what);
 	free(command);
