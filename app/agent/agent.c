@@ -2,6 +2,7 @@
 
 #include "collect.h"
 #include "eal.h"
+#include "trial.h"
 #include "worker.h"
 
 #include <rte_eal.h>
@@ -10,8 +11,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RESTART_EVERY_NS 500000000ull
+#define FIRST_LEASE_NS 60000000000ull	 // pmx may still be busy with other hosts
 #define UNARMED_SPARE_NS 120000000000ull // a detached agent that nobody arms ends after this
 
 static int open_queues(struct agent *a, struct err *e)
@@ -58,6 +61,8 @@ int agent_open(struct agent *a, const char *dir, struct err *e)
 	a->link_ns = clock_now_ns();
 	a->restart_ns = a->link_ns + RESTART_EVERY_NS;
 	agent_renew(a, a->link_ns);
+	if (a->lease_ns != 0 && a->lease_ns < a->link_ns + FIRST_LEASE_NS)
+		a->lease_ns = a->link_ns + FIRST_LEASE_NS;
 	return 0;
 }
 
@@ -203,9 +208,13 @@ int agent_arm(struct agent *a, uint64_t start_ns, uint64_t now_ns, struct err *e
 		return err_set(e, EINVAL, "start instant lies %.3f s in the past",
 			       (double)(now_ns - start_ns) / 1e9);
 	clock_settle(&a->clock);
-	uint64_t start_tsc = clock_to_tsc(&a->clock, start_ns);
-	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
+	uint64_t start_tsc = clock_to_tsc(&a->clock, start_ns), due = UINT64_MAX;
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
 		queue_arm(a->queue[q], &a->cfg, start_tsc, a->clock.tsc_hz);
+		uint64_t first = trial_first_due(a->queue[q]);
+		due = first < due ? first : due;
+	}
+	a->first_due_ns = due != UINT64_MAX ? clock_to_ns(&a->clock, due) : 0;
 	a->start_ns = start_ns;
 	a->window_ns = start_ns + a->cfg.warmup_ns;
 	a->end_ns = a->window_ns + a->cfg.duration_ns;
@@ -244,7 +253,7 @@ void agent_status(struct agent *a, struct status *s, uint64_t now_ns)
 	*s = a->sampler.status;
 	s->state = a->state;
 	snprintf(s->error, sizeof(s->error), "%s", a->error);
-	s->start_ns = a->start_ns;
+	s->start_ns = a->first_due_ns;
 	s->first_tx_ns = first != 0 ? clock_to_ns(&a->clock, first) : 0;
 	s->elapsed_s =
 		a->start_ns != 0 && now_ns > a->start_ns ? (double)(now_ns - a->start_ns) / 1e9 : 0;
@@ -253,6 +262,19 @@ void agent_status(struct agent *a, struct status *s, uint64_t now_ns)
 json_t *agent_result(struct agent *a)
 {
 	return a->result != NULL ? json_incref(a->result) : collect_result(a);
+}
+
+// EAL leaves its runtime directory, and the one that holds it, behind.
+static void remove_runtime_dir(void)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s", rte_eal_get_runtime_dir());
+	rte_eal_cleanup();
+	char *slash = strrchr(path, '/');
+	if (rmdir(path) != 0 || slash == NULL)
+		return;
+	*slash = '\0';
+	rmdir(path);
 }
 
 void agent_close(struct agent *a)
@@ -267,6 +289,6 @@ void agent_close(struct agent *a)
 	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
 		queue_destroy(a->queue[q]);
 	json_decref(a->result);
-	rte_eal_cleanup();
+	remove_runtime_dir();
 	hostcfg_free(&a->cfg);
 }

@@ -29,6 +29,7 @@ struct agent {
 	struct neigh_table neigh;
 	uint64_t link_ns, restart_ns; // when it began to wait, when the port is next restarted
 	uint64_t lease_ns;	      // end of the lease; 0 = none
+	uint64_t first_due_ns;	      // 0 = not armed, or nothing to send
 	uint64_t start_ns, window_ns, end_ns; // first trial, measured trial, its end; 0 = not armed
 	struct cpu_sample cpu_start, cpu_end;
 	bool cpu_started, cpu_ended;

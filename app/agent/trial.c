@@ -26,6 +26,17 @@ static double phase_of(const struct queue *q)
 	return 0.05 + 0.9 * (x - (double)(uint64_t)x);
 }
 
+uint64_t trial_first_due(const struct queue *q)
+{
+	uint64_t start = q->trial[0].start, first = UINT64_MAX;
+	for (uint32_t i = 0; i < q->pace.group_count; i++) {
+		double interval = (double)q->pace.group[i].interval.tsc;
+		uint64_t due = start + (uint64_t)(phase_of(q) * interval);
+		first = due < first ? due : first;
+	}
+	return q->window.group_count > 0 ? start : first;
+}
+
 static void trial_begin(struct queue *q)
 {
 	struct queue_trial *t = &q->trial[q->current];
