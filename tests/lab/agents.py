@@ -1,74 +1,73 @@
-"""Agents without pmx: host configs as the plan would write them, sessions over the agents' sockets.
+"""Agents without pmx's hand on them: host configs of its plan, sessions over the agents' sockets.
 For what pmx does not show (every trial, raw buckets) or cannot ask for (an agent that is its own
-peer, other clocks)."""
+peer)."""
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
-from harness import AGENT, PORT, until
+import yaml
+
+from harness import AGENT, pmx, until
 
 READY_S = 20
 
 
-def vdev_af_packet(queues=1):
-    """As in drivers-config: slots of 2 KiB hold an MTU of 1500."""
-    return (f"net_af_packet0,iface=data0,qpairs={queues},blocksz=8192,framesz=2048,framecnt=8192,"
-            "qdisc_bypass=0")
+def planned(tree):
+    """{host: host config} as pmx plans it for a matrix."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(tree, file)
+        file.flush()
+        shown = pmx("run", "--dry-run", file.name).expect(0).out
+    text = {}
+    for host, line in re.findall(r"^(\w+)< (.*)$", shown, re.M):
+        text.setdefault(host, []).append(line)
+    found = {}
+    for host, lines in text.items():
+        begin = lines.index("{")
+        found[host] = json.loads("\n".join(lines[begin:lines.index("}", begin) + 1]))
+    return found
 
 
-def port(vdev, **changes):
-    return {"vdev": vdev, "pci": "", "profile": "test", "unlink_path": "",
-            "restart_until_link": False, "queues": 1, "rxd": 1024, "txd": 1024, "burst": 32,
-            "mtu": 1500, "csum": "sw", "rss": "none", "rss_key": "", "single_file_segments": False,
-            **changes}
-
-
-def memif_ports(directory, ring_log2=12):
-    """A cable between two agents of this machine: the server's end, the client's."""
-    path = f"{directory}/memif.sock"
-    return [port(f"net_memif0,role={role},id=0,bsize=2048,rsize={ring_log2},socket={path},"
-                 "socket-abstract=no", burst=64, restart_until_link=role == "client",
-                 unlink_path=path if role == "server" else "")
-            for role in ("server", "client")]
-
-
-def configs(names, flows, ports=None, request=18, reply=18, streams=1, warmup_s=0.0, duration_s=1.0,
+def configs(names, flows, request=18, reply=18, streams=1, warmup_s=0.0, duration_s=1.0,
             drain_s=2.0, **changes):
     """{name: host config}; flows is {(src, dst): rate}, a name's place gives its address."""
-    place = {name: i for i, name in enumerate(names)}
     cpus = sorted(os.sched_getaffinity(0))
-    tx_next, rx_next = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
-    made = {}
-    for name, i in place.items():
-        made[name] = {
-            "version": 1, "host": name, "run_id": "truth", "cookie": 0x7a31, "host_index": i,
-            "host_count": len(names), "port": ports[i] if ports else port(vdev_af_packet()),
-            "hugepages": "auto", "memory_mb": 0, "idle": "sleep",
-            "lcores": [cpus[i % len(cpus)]], "addr": address(i), "prefix_len": 24, "gateway": None,
-            "udp_port": PORT, "stamp_each": False, "warmup_ns": int(warmup_s * 1e9),
-            "duration_ns": int(duration_s * 1e9), "drain_ns": int(drain_s * 1e9),
-            "interval_ns": 10 ** 9, "lease_ns": 20 * 10 ** 9, "resolve_ns": 10 ** 10,
-            "tx": [], "rx": [], **changes}
-    for (src, dst), rate in sorted(flows.items()):
-        both = {"req_bytes": request, "rep_bytes": reply, "streams": streams,
-                "sport_first": 49152}
-        made[src]["tx"].append({"peer": dst, "peer_addr": address(place[dst]), **both,
-                                "rate_pps": rate, "window": 0, "tx_first": tx_next[src],
-                                "peer_rx_first": rx_next[dst]})
-        made[dst]["rx"].append({"peer": src, "peer_addr": address(place[src]), **both,
-                                "rx_first": rx_next[dst], "peer_tx_first": tx_next[src]})
-        tx_next[src] += streams
-        rx_next[dst] += streams
+    cells = {}
+    for (src, dst), rate in flows.items():
+        cells.setdefault(src, {})[dst] = rate
+    made = planned({
+        "pmx": 1, "name": "truth", "transport": "ssh",
+        "defaults": {"device": "data0", "driver": "af_packet", "idle": "sleep"},
+        "hosts": {name: {"ssh": f"192.0.2.{i}", "addr": f"198.18.0.{i}/24",
+                         "lcores": cpus[(i - 1) % len(cpus)]} for i, name in enumerate(names, 1)},
+        "traffic": {"pattern": "cells", "request": request, "reply": reply, "streams": streams,
+                    "cells": cells},
+        "timing": {"warmup": f"{warmup_s}s", "duration": f"{duration_s}s",
+                   "drain": f"{drain_s}s"}})
+    for config in made.values():
+        config.update(changes)
     return made
 
 
-def address(place):
-    return f"198.18.0.{place + 1}"
+def own_peer(name, rates, **kwargs):
+    """A host that asks itself, what a plan never has: one flow of one stream for each label of
+    `rates`, with source ports from 49152 on."""
+    made = configs((name, "nobody"), {(name, "nobody"): 1}, **kwargs)
+    config, other = made[name], made["nobody"]
+    (tx,), (rx,) = config["tx"], other["rx"]
+    config["tx"], config["rx"] = [], []
+    for i, (label, rate) in enumerate(rates.items()):
+        both = {"peer": label, "peer_addr": config["addr"], "sport_first": 49152 + i}
+        config["tx"].append({**tx, **both, "rate_pps": rate, "tx_first": i, "peer_rx_first": i})
+        config["rx"].append({**rx, **both, "rx_first": i, "peer_tx_first": i})
+    return {name: config}
 
 
 class Agent:
@@ -236,7 +235,7 @@ def merge(hists):
 def percentile_ns(buckets, percent):
     """Middle of the bucket in which the nearest rank lies."""
     count = sum(buckets.values())
-    rank = max(1, -(-count * percent // 100))
+    rank = max(1, -(-count * round(10 * percent) // 1000))
     for index in sorted(buckets):
         rank -= buckets[index]
         if rank <= 0:

@@ -27,9 +27,11 @@
 
 #define SOCKET_BYTES (64 << 20)
 #define POLL_MAX_NS 100000000ull
+#define UDP_AT 34 // behind Ethernet and IPv4 without options
 
 struct options {
-	const char *name[2];	   // of the interfaces; the same twice = frames turn back
+	const char *name[2];
+	bool loop;		   // the same interface twice: frames turn back
 	struct path_rules rule[2]; // of what the first receives, of what the second receives
 	uint64_t limit_ns;	   // it ends itself after this
 	uint64_t spin_ns;	   // of a wait, the last part that is not slept
@@ -98,17 +100,23 @@ static uint64_t arrival_ns(struct msghdr *m)
 	return now;
 }
 
-// One frame, if there is one. 1, 0 or -errno.
-static int receive(const struct port *from, struct path *p)
+// On a loop the paths are told apart by the UDP ports: an odd sum takes the second.
+static bool odd_ports(const uint8_t *frame, uint32_t len)
 {
+	return len >= UDP_AT + 4 && ((frame[UDP_AT + 1] ^ frame[UDP_AT + 3]) & 1) != 0;
+}
+
+// One frame, if there is one. 1, 0 or -errno.
+static int receive(const struct port *from, struct path *path, bool loop)
+{
+	static uint8_t data[PATH_FRAME_BYTES];
 	union {
 		char buf[CMSG_SPACE(sizeof(struct timespec))];
 		struct cmsghdr align;
 	} control;
-	struct path_frame *f = path_room(p);
-	if (f == NULL)
+	if (path_full(&path[0]) || (loop && path_full(&path[1])))
 		return 0;
-	struct iovec iov = { .iov_base = f->data, .iov_len = sizeof(f->data) };
+	struct iovec iov = { .iov_base = data, .iov_len = sizeof(data) };
 	struct msghdr m = { .msg_iov = &iov,
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
@@ -116,7 +124,8 @@ static int receive(const struct port *from, struct path *p)
 	ssize_t n = recvmsg(from->fd, &m, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR || errno == ENETDOWN ? 0 : -errno;
-	path_take(p, (uint32_t)n, arrival_ns(&m));
+	uint32_t len = (uint32_t)n;
+	path_take(&path[loop && odd_ports(data, len)], data, len, arrival_ns(&m));
 	return 1;
 }
 
@@ -159,25 +168,25 @@ static void wait_for(const struct port *port, int ports, uint64_t until_ns, uint
 }
 
 // Until the limit or a signal, and then until nothing is left inside.
-static int forward(const struct options *o, struct port port[2], struct path path[2], int ports)
+static int forward(const struct options *o, struct port port[2], struct path path[2])
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + o->limit_ns;
+	int ports = o->loop ? 1 : 2;
 	for (;;) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC), next = end;
 		bool stop =
 			now >= end || atomic_load_explicit(&stop_signal, memory_order_relaxed) != 0;
-		int work = 0, empty = 0;
-		for (int i = 0; i < ports; i++) {
+		int work = 0, r = 0;
+		for (int i = 0; i < ports && r >= 0 && !stop; i++)
+			work += (r = receive(&port[i], &path[i], o->loop));
+		for (int i = 0; i < 2 && r >= 0; i++) {
 			uint64_t due;
-			int in = stop ? 0 : receive(&port[i], &path[i]);
-			int out = pass_on(&path[i], &port[ports - 1 - i], &due);
-			if (in < 0 || out < 0)
-				return in < 0 ? in : out;
-			work += in + out;
-			empty += path_empty(&path[i]);
+			work += (r = pass_on(&path[i], &port[o->loop ? 0 : 1 - i], &due));
 			next = due < next ? due : next;
 		}
-		if (stop && empty == ports)
+		if (r < 0)
+			return r;
+		if (stop && path_empty(&path[0]) && path_empty(&path[1]))
 			return 0;
 		if (work == 0)
 			wait_for(port, ports, next, o->spin_ns);
@@ -215,14 +224,14 @@ static json_t *describe(const char *from, const char *to, struct path *p, uint64
 
 // One line on stdout. 0, or -EIO when the instrument is not to be trusted.
 static int report(const struct options *o, const struct port port[2], struct path path[2],
-		  int ports, struct err *e)
+		  struct err *e)
 {
 	json_t *all = json_array();
 	int r = 0;
-	for (int i = 0; i < ports; i++) {
-		const struct port *to = &port[ports - 1 - i];
-		json_array_append_new(all, describe(o->name[i], o->name[ports - 1 - i], &path[i],
-						    port[i].drops, to->retries));
+	for (int i = 0; i < 2; i++) {
+		int from = o->loop ? 0 : i, to = o->loop ? 0 : 1 - i;
+		json_array_append_new(all, describe(o->name[from], o->name[to], &path[i],
+						    port[from].drops, port[to].retries));
 		if (port[i].drops > 0)
 			r = err_set(e, EIO, "the socket of %s dropped %llu frames", o->name[i],
 				    (unsigned long long)port[i].drops);
@@ -248,23 +257,25 @@ static int run(const struct options *o, struct err *e)
 {
 	static struct path path[2];
 	struct port port[2] = { { .fd = -1 }, { .fd = -1 } };
-	int ports = strcmp(o->name[0], o->name[1]) == 0 ? 1 : 2, r = 0;
-	for (int i = 0; i < ports && r == 0; i++) {
-		r = path_open(&path[i], &o->rule[i]);
-		r = r != 0 ? err_set(e, ENOMEM, "no memory") : port_open(&port[i], o->name[i], e);
+	int r = 0;
+	for (int i = 0; i < 2 && r == 0; i++) {
+		if (path_open(&path[i], &o->rule[i]) != 0)
+			r = err_set(e, ENOMEM, "no memory");
+		else if (i == 0 || !o->loop)
+			r = port_open(&port[i], o->name[i], e);
 	}
 	if (r == 0) {
 		prepare(o);
 		fprintf(stderr, "forwarding between %s and %s\n", o->name[0], o->name[1]);
-		r = forward(o, port, path, ports);
+		r = forward(o, port, path);
 		if (r != 0)
 			err_set(e, -r, "forwarding failed: %s", strerror(-r));
-		for (int i = 0; i < ports; i++)
-			read_drops(&port[i]);
-		if (r == 0)
-			r = report(o, port, path, ports, e);
 	}
-	for (int i = 0; i < ports; i++) {
+	for (int i = 0; i < 2; i++)
+		read_drops(&port[i]);
+	if (r == 0)
+		r = report(o, port, path, e);
+	for (int i = 0; i < 2; i++) {
 		if (port[i].fd >= 0)
 			close(port[i].fd);
 		path_close(&path[i]);
@@ -291,11 +302,12 @@ static int usage(void)
 		"  --dup-every N[,N]      each Nth UDP frame goes twice\n"
 		"  --swap-every M[,M]     each Mth UDP frame goes behind its successor\n"
 		"  --delay TIME[,TIME]    every frame goes this long after it came\n"
-		"  --for TIME             ends itself (60s)\n"
+		"  --for TIME             ends itself (300s)\n"
 		"  --spin TIME            of a wait, the last part that is not slept (50us)\n"
 		"  --fifo                 real-time priority\n"
-		"Two values: of what the first IFACE receives, of what the second receives; 0 = "
-		"none.\n"
+		"Two values: of what the first IFACE receives, of what the second receives; turned "
+		"back:\n"
+		"of frames whose UDP ports add up to an even number, to an odd one. 0 = none.\n"
 		"Ends by SIGTERM or SIGINT too, and prints its counts as one line of JSON.\n");
 	return 2;
 }
@@ -325,7 +337,7 @@ static int read_pair(enum option_id id, const char *text, struct path_rules rule
 
 int main(int argc, char **argv)
 {
-	struct options o = { .limit_ns = 60000000000ull, .spin_ns = 50000 };
+	struct options o = { .limit_ns = 300000000000ull, .spin_ns = 50000 };
 	struct err e = { 0 };
 	int id, r = 0, index = 0;
 	while (r == 0 && (id = getopt_long(argc, argv, "", option_table, &index)) != -1) {
@@ -347,6 +359,7 @@ int main(int argc, char **argv)
 	if (r == 0) {
 		o.name[0] = argv[optind];
 		o.name[1] = argv[optind + 1];
+		o.loop = strcmp(o.name[0], o.name[1]) == 0;
 		r = run(&o, &e);
 	}
 	if (r != 0)

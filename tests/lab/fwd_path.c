@@ -48,9 +48,9 @@ bool path_empty(const struct path *p)
 	return p->head == p->tail;
 }
 
-struct path_frame *path_room(struct path *p)
+bool path_full(const struct path *p)
 {
-	return p->tail - p->head < PATH_FRAMES ? at(p, p->tail) : NULL;
+	return p->tail - p->head == PATH_FRAMES;
 }
 
 static bool is_udp(const struct path_frame *f)
@@ -78,9 +78,10 @@ static void end_hold(struct path *p)
 	p->count.swapped++;
 }
 
-void path_take(struct path *p, uint32_t len, uint64_t arrival_ns)
+void path_take(struct path *p, const uint8_t *data, uint32_t len, uint64_t arrival_ns)
 {
 	struct path_frame *f = at(p, p->tail++);
+	memcpy(f->data, data, len);
 	f->len = len;
 	f->arrival_ns = arrival_ns;
 	f->due_ns = arrival_ns + p->rule.delay_ns;

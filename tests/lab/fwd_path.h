@@ -1,6 +1,6 @@
 // One direction of the lab's forwarder: what is done to its frames, and what was counted. No I/O:
-// frames are written into it, and those that are due are read out of it. Nothing is ever dropped:
-// while it is full, the caller leaves frames where they are.
+// frames are put into it, and those that are due are taken out. Nothing is ever dropped: while it
+// is full, the caller leaves frames where they are.
 #pragma once
 
 #include <stdbool.h>
@@ -46,10 +46,10 @@ struct path {
 // 0 or -ENOMEM. path_close frees.
 int path_open(struct path *p, const struct path_rules *rule);
 void path_close(struct path *p);
-// Where the next frame is to be written, or NULL while the path is full.
-struct path_frame *path_room(struct path *p);
-// That frame is there: len bytes that came at arrival_ns.
-void path_take(struct path *p, uint32_t len, uint64_t arrival_ns);
+// While it is full, nothing may be taken.
+bool path_full(const struct path *p);
+// Takes a copy of a frame of at most PATH_FRAME_BYTES that came at arrival_ns.
+void path_take(struct path *p, const uint8_t *data, uint32_t len, uint64_t arrival_ns);
 // The oldest frame if it may go, else NULL with the instant to ask again, PATH_NEVER when empty.
 const struct path_frame *path_due(struct path *p, uint64_t now_ns, uint64_t *next_ns);
 // That frame went at now_ns, twice if it is a `dup`.
