@@ -110,7 +110,7 @@ def test_agent_killed_to_the_end(lab, write, spawn):
     tree = lab.matrix(rate=500, warmup="0s", duration="4s")
     lab.fault("count", "--from", "h1", "--to", "h3", "--dport", 5300)
     run = spawn("run", write(tree), "--json", "-")
-    until(lambda: lab.counter() > 100, 30, "traffic")
+    until(lambda: lab.counter() > 100, 60, "traffic")
     lab.exec("h2", "kill", "-9", lab.file("h2", "/var/tmp/pmx/agent.pid").strip())
     run.wait(30).expect(4)
     assert "killed by signal 9" in run.err
