@@ -51,16 +51,14 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 		q->drop[DROP_NOMBUF] += n;
 		return 0;
 	}
-	struct tx_stream *first = &q->tx[g->first];
-	uint32_t cursor = g->cursor;
+	uint32_t stream = g->first + g->cursor, end = g->first + g->count;
 	for (uint32_t i = 0; i < n; i++) {
-		tx_build(q, &first[cursor], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
-		m[i]->hash.usr = g->first + cursor;
-		out_push(q, m[i]);
-		if (++cursor == g->count)
-			cursor = 0;
+		tx_build(q, &q->tx[stream], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
+		m[i]->hash.usr = stream;
+		stream = stream + 1 < end ? stream + 1 : g->first;
 	}
-	g->cursor = cursor;
+	g->cursor = stream - g->first;
+	out_append(q, m, n);
 	// the oldest of the burst stands for all of it: an upper bound
 	if (!pace_unpaced(&before)) {
 		struct hist *h = q->trial[q->current].lateness;
@@ -85,8 +83,8 @@ static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 		uint32_t stream = window_spend(&q->window);
 		tx_build(q, &q->tx[stream], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
 		m[i]->hash.usr = stream;
-		out_push(q, m[i]);
 	}
+	out_append(q, m, n);
 	return n;
 }
 
