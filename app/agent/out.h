@@ -14,20 +14,21 @@ static inline uint32_t out_room(const struct queue *q)
 	return QUEUE_OUT - q->out_count;
 }
 
-// The caller has checked out_room.
-static inline void out_push(struct queue *q, struct rte_mbuf *m)
+// Where the next burst of frames goes; out_add takes in the first n of it. The caller has checked
+// out_room. Frames lie in one piece: from the start again whenever all have gone.
+static inline struct rte_mbuf **out_tail(struct queue *q)
 {
-	q->out[(q->out_head + q->out_count) % QUEUE_OUT] = m;
-	q->out_count++;
+	if (q->out_count == 0) {
+		q->out_head = 0;
+	} else if (unlikely(q->out_head + q->out_count > OUT_SLOTS - BURST_MAX)) {
+		memmove(q->out, q->out + q->out_head, q->out_count * sizeof(*q->out));
+		q->out_head = 0;
+	}
+	return &q->out[q->out_head + q->out_count];
 }
 
-static inline void out_append(struct queue *q, struct rte_mbuf *const *m, uint32_t n)
+static inline void out_add(struct queue *q, uint32_t n)
 {
-	uint32_t tail = (q->out_head + q->out_count) % QUEUE_OUT;
-	uint32_t first = n < QUEUE_OUT - tail ? n : QUEUE_OUT - tail;
-	memcpy(&q->out[tail], m, first * sizeof(*m));
-	if (unlikely(first < n))
-		memcpy(q->out, m + first, (n - first) * sizeof(*m));
 	q->out_count += n;
 }
 
@@ -62,7 +63,7 @@ static inline void out_restamp(struct queue *q, uint32_t count)
 {
 	uint64_t now = rte_rdtsc();
 	for (uint32_t i = 0; i < count; i++) {
-		struct rte_mbuf *m = q->out[(q->out_head + i) % QUEUE_OUT];
+		struct rte_mbuf *m = q->out[q->out_head + i];
 		if (!out_is_request(q, m))
 			continue;
 		struct frame *f = rte_pktmbuf_mtod(m, struct frame *);
@@ -80,13 +81,11 @@ static inline uint32_t out_flush(struct queue *q)
 	uint32_t taken = 0;
 	while (q->out_count > 0) {
 		uint32_t chunk = q->out_count < q->burst ? q->out_count : q->burst;
-		if (chunk > QUEUE_OUT - q->out_head)
-			chunk = QUEUE_OUT - q->out_head;
 		if (unlikely(q->out_old > 0))
 			out_restamp(q, q->out_old < chunk ? q->out_old : chunk);
 		uint32_t n =
 			rte_eth_tx_burst(q->port, q->id, &q->out[q->out_head], (uint16_t)chunk);
-		q->out_head = (q->out_head + n) % QUEUE_OUT;
+		q->out_head += n;
 		q->out_count -= n;
 		q->out_old = q->out_old > n ? q->out_old - n : 0;
 		taken += n;

@@ -485,7 +485,7 @@ void queue_destroy(struct queue *q)
 	if (q == NULL)
 		return;
 	for (uint32_t i = 0; i < q->out_count; i++)
-		rte_pktmbuf_free(q->out[(q->out_head + i) % QUEUE_OUT]);
+		rte_pktmbuf_free(q->out[q->out_head + i]);
 	free_trials(q);
 	pace_free(&q->pace);
 	window_free(&q->window);

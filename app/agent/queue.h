@@ -22,6 +22,7 @@
 
 // Frames that wait for the PMD: more than the ring of any peer holds of requests.
 #define QUEUE_OUT 4096
+#define OUT_SLOTS (2 * QUEUE_OUT)
 
 #define NO_TRIAL UINT16_MAX
 
@@ -134,7 +135,7 @@ struct queue {
 	uint64_t next_event; // TSC of the next look at trials, neighbours and the main thread
 	uint32_t neigh_seen; // generation of the neighbours in the templates
 	uint32_t out_head, out_count, out_old;
-	struct rte_mbuf *out[QUEUE_OUT];
+	struct rte_mbuf *out[OUT_SLOTS];
 
 	// --- counters: read by the main thread
 	__attribute__((aligned(64))) struct queue_counts total;

@@ -281,7 +281,7 @@ static inline bool rx_is_odd(const struct queue *q, const struct rte_mbuf *m)
 // Reading the head of a frame that is too short is harmless: the mbuf has the room.
 static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uint64_t now)
 {
-	struct rte_mbuf *answer[BURST_MAX];
+	struct rte_mbuf **answer = out_tail(q);
 	uint32_t done = 0, answers = 0, replies = 0, room = out_room(q);
 	bool odd = false;
 	for (uint32_t i = 0; i < n; i++)
@@ -311,7 +311,7 @@ static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uin
 	if (answers > 0) {
 		q->total.requests_received += answers;
 		q->total.replies_sent += answers;
-		out_append(q, answer, answers);
+		out_add(q, answers);
 	}
 	if (done == 0)
 		return;
@@ -321,12 +321,14 @@ static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uin
 		rte_pktmbuf_free_bulk(m, done);
 }
 
-// One burst; returns its size.
-static inline uint32_t rx_poll(struct queue *q)
+// One burst; returns its size, and in *now the instant at which it was found.
+static inline uint32_t rx_poll(struct queue *q, uint64_t *now)
 {
 	struct rte_mbuf *m[BURST_MAX];
 	uint32_t n = rte_eth_rx_burst(q->port, q->id, m, q->burst);
-	if (n > 0)
-		rx_take(q, m, n, rte_rdtsc());
+	if (n > 0) {
+		*now = rte_rdtsc();
+		rx_take(q, m, n, *now);
+	}
 	return n;
 }

@@ -81,12 +81,12 @@ static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < q->out_count; i++) {
-		struct rte_mbuf *m = q->out[(q->out_head + i) % QUEUE_OUT];
+		struct rte_mbuf *m = q->out[q->out_head + i];
 		const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
 		bool ours = f->eth.ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
 			    f->ip.next_proto_id == IPPROTO_UDP && f->pmx.trial == trial;
 		if (!ours) {
-			q->out[(q->out_head + kept++) % QUEUE_OUT] = m;
+			q->out[q->out_head + kept++] = m;
 			continue;
 		}
 		if (out_is_request(q, m)) {

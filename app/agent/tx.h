@@ -43,7 +43,7 @@ static inline void tx_build(const struct queue *q, struct tx_stream *s, struct r
 // One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
 static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room)
 {
-	struct rte_mbuf *m[BURST_MAX];
+	struct rte_mbuf **m = out_tail(q);
 	struct pace_group before = *g;
 	uint32_t n = pace_take(&q->pace, g, now, room);
 	if (unlikely(rte_mempool_get_bulk(q->tx_pool, (void **)m, n) != 0)) {
@@ -58,7 +58,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 		stream = stream + 1 < end ? stream + 1 : g->first;
 	}
 	g->cursor = stream - g->first;
-	out_append(q, m, n);
+	out_add(q, n);
 	// the oldest of the burst stands for all of it: an upper bound
 	if (!pace_unpaced(&before)) {
 		struct hist *h = q->trial[q->current].lateness;
@@ -70,7 +70,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 // Requests that a place in a window allows. A credit is spent by the pair's next stream.
 static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 {
-	struct rte_mbuf *m[BURST_MAX];
+	struct rte_mbuf **m = out_tail(q);
 	uint32_t n = window_credits(&q->window);
 	n = n < room ? n : room;
 	if (n == 0)
@@ -84,13 +84,13 @@ static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 		tx_build(q, &q->tx[stream], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
 		m[i]->hash.usr = stream;
 	}
-	out_append(q, m, n);
+	out_add(q, n);
 	return n;
 }
 
-static inline uint32_t tx_due(struct queue *q)
+// What may go at `now`, up to a burst.
+static inline uint32_t tx_due(struct queue *q, uint64_t now)
 {
-	uint64_t now = rte_rdtsc();
 	uint32_t sent = 0;
 	while (q->out_count < q->burst) {
 		struct pace_group *g = pace_top(&q->pace, now);

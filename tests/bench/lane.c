@@ -104,13 +104,14 @@ int lane_phases(void *arg)
 	struct reading a = read_lane(l);
 	uint64_t own = rdtsc_cycles();
 	double skipped = 0;
+	uint64_t found;
 	while (!atomic_load_explicit(&q->shared->quit, memory_order_relaxed)) {
 		double before = lane_now(q);
 		uint64_t t0 = rte_rdtsc();
-		rx_poll(q);
+		rx_poll(q, &found);
 		uint64_t t1 = rte_rdtsc();
 		if (q->sending)
-			tx_due(q);
+			tx_due(q, rte_rdtsc());
 		uint64_t t2 = rte_rdtsc();
 		if (q->out_count > 0)
 			out_flush(q);

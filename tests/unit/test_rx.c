@@ -132,7 +132,7 @@ static struct rte_mbuf *take_out(struct queue *q)
 	if (q->out_count == 0)
 		return NULL;
 	struct rte_mbuf *m = q->out[q->out_head];
-	q->out_head = (q->out_head + 1) % QUEUE_OUT;
+	q->out_head++;
 	q->out_count--;
 	return m;
 }
