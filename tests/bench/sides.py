@@ -14,7 +14,10 @@ from pathlib import Path
 SETTLE_S = 0.05  # after a side got the core back, before its window begins
 NICE = -20  # of what is measured, where allowed: others' work disturbs both sides less
 ALL_CPUS = os.sched_getaffinity(0)  # at the start: scripts/bench then keeps to one of them
+STOPPERS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 RINGS = ["--burst=32", "--rxd=1024", "--txd=1024"]
+
+spawned = []
 
 
 class Broken(Exception):
@@ -32,6 +35,7 @@ def cpus():
 
 def be_first():
     """In a new process: all CPUs, and before the machine's other work."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPERS)
     os.sched_setaffinity(0, ALL_CPUS)
     os.setsid()  # nice counts within a session's group of the scheduler, and for the group
     try:
@@ -51,8 +55,22 @@ def spawn(command, folder, netns=None, **kwargs):
     kwargs.setdefault("stdin", subprocess.PIPE)
     kwargs.setdefault("stdout", log)
     with log:
-        return subprocess.Popen(list(map(str, command)), stderr=log, env=env, preexec_fn=be_first,
-                                **kwargs)
+        # a signal that comes meanwhile waits until the process is on the list
+        signals = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPERS)
+        try:
+            spawned.append(subprocess.Popen(list(map(str, command)), stderr=log, env=env,
+                                            preexec_fn=be_first, **kwargs))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+    return spawned[-1]
+
+
+def end_all():
+    """Ends what is left when a run was cut short."""
+    for process in spawned:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def last_lines(folder, count=3):
@@ -165,12 +183,19 @@ class Testpmd(Side):
         return self
 
     def _connect(self, path):
-        until(lambda: path.exists() or self.process.poll() is not None, 30, "testpmd starts")
-        if self.process.poll() is not None:
-            raise Broken(f"testpmd ended: {last_lines(self.folder)}")
-        self.telemetry = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.telemetry.settimeout(10)
-        self.telemetry.connect(str(path))
+        def attempt():
+            if self.process.poll() is not None:
+                raise Broken(f"testpmd ended: {last_lines(self.folder)}")
+            link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            link.settimeout(10)
+            try:
+                link.connect(str(path))
+                return link
+            except OSError:  # not there yet, or bound and not yet listening
+                link.close()
+                return None
+
+        self.telemetry = until(attempt, 30, "testpmd starts")
         self.telemetry.recv(4096)
         log = self.folder / "log"
         until(lambda: "testpmd>" in log.read_text(errors="replace"), 30, "testpmd's prompt")
