@@ -40,6 +40,16 @@ static inline void tx_build(const struct queue *q, struct tx_stream *s, struct r
 	m->pkt_len = s->frame_len;
 }
 
+// The send instant of packet i of a burst: the burst's, or its own. For its own the clock is read
+// with every second packet: the other is built within some 6 ns, less than a step of the clock (10
+// ns where it was measured), and a reading costs as much as two packets.
+static inline uint64_t tx_stamp(const struct queue *q, uint64_t *now, uint32_t i)
+{
+	if (unlikely(q->stamp_each) && (i & 1) == 0)
+		*now = rte_rdtsc();
+	return *now;
+}
+
 // One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
 static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room)
 {
@@ -53,7 +63,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 	}
 	uint32_t stream = g->first + g->cursor, end = g->first + g->count;
 	for (uint32_t i = 0; i < n; i++) {
-		tx_build(q, &q->tx[stream], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
+		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i));
 		m[i]->hash.usr = stream;
 		stream = stream + 1 < end ? stream + 1 : g->first;
 	}
@@ -81,7 +91,7 @@ static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t stream = window_spend(&q->window);
-		tx_build(q, &q->tx[stream], m[i], unlikely(q->stamp_each) ? rte_rdtsc() : now);
+		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i));
 		m[i]->hash.usr = stream;
 	}
 	out_add(q, n);
