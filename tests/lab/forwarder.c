@@ -207,11 +207,12 @@ static json_t *describe(const char *from, const char *to, struct path *p, uint64
 	const struct path_counts *c = &p->count;
 	json_t *delay = NULL;
 	if (c->delays > 0)
-		delay = json_pack("{s:I,s:I,s:I,s:f,s:I,s:I,s:I}", "asked_ns",
+		delay = json_pack("{s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I}", "asked_ns",
 				  (json_int_t)p->rule.delay_ns, "count", (json_int_t)c->delays,
 				  "min_ns", (json_int_t)c->delay_min_ns, "mean_ns",
 				  (double)c->delay_sum_ns / (double)c->delays, "p50_ns",
-				  (json_int_t)path_delay_percentile(p, 50), "p99_ns",
+				  (json_int_t)path_delay_percentile(p, 50), "p90_ns",
+				  (json_int_t)path_delay_percentile(p, 90), "p99_ns",
 				  (json_int_t)path_delay_percentile(p, 99), "max_ns",
 				  (json_int_t)c->delay_max_ns);
 	return json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o?}", "from", from, "to", to,
