@@ -6,6 +6,7 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import Callable
 
+import control
 import links
 from links import AgentPair, TestpmdPair, distance
 from sides import ALL_CPUS, Broken, Hotpath, Skipped, Testpmd, alternate
@@ -288,4 +289,7 @@ ROWS = [
     *works(lambda w: costs(f"queues-{w}", f"cycles by queues, a core each, {w}",
                            {str(n): {"kind": w, "cpu": ",".join(map(str, queue_cpus(n)))}
                             for n in (1, 2)})),
+    Row("control-plan", f"gen, check, {control.HOSTS:,} hosts in full mesh", "", control.plan),
+    Row(f"control-{control.AGENTS}", f"{control.AGENTS} agents, run (64 starve 2 CPUs)", "",
+        control.agents),
 ]

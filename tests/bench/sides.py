@@ -46,7 +46,7 @@ def be_first():
 
 
 def spawn(command, folder, netns=None, **kwargs):
-    """Starts a process with its own runtime folder; what it says on stderr is in folder/log."""
+    """Starts a process with its own runtime folder; what it says is in folder/log unless asked for."""
     if netns:
         command = ["ip", "netns", "exec", netns, *command]
 
@@ -54,11 +54,12 @@ def spawn(command, folder, netns=None, **kwargs):
     env = {**os.environ, "RUNTIME_DIRECTORY": str(folder)}
     kwargs.setdefault("stdin", subprocess.PIPE)
     kwargs.setdefault("stdout", log)
+    kwargs.setdefault("stderr", log)
     with log:
         # a signal that comes meanwhile waits until the process is on the list
         signals = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPERS)
         try:
-            spawned.append(subprocess.Popen(list(map(str, command)), stderr=log, env=env,
+            spawned.append(subprocess.Popen(list(map(str, command)), env=env,
                                             preexec_fn=be_first, **kwargs))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, signals)
