@@ -19,9 +19,9 @@ AGENTS, RUNS = 32, 3
 RATE = 100
 TIMING_S = {"warmup": 0.2, "duration": 1, "drain": 0.2}
 RUN_S = 90  # at most
-# the line of `pmx run --verbose` that begins a phase; the first is there from the start
+# what `pmx run --verbose` says at the begin of a phase (stopping: when the first has stopped)
 PHASES = {"deploy": None, "launch": "launching ", "links and arming": "waiting for links",
-          "lead, collecting, stopping": "running for "}
+          "lead and collecting": "running for ", "stopping": "agent stopped"}
 
 program = None  # pmx; set by scripts/bench
 
@@ -123,7 +123,7 @@ def one_life(folder, netns):
     try:
         for line in process.stderr:
             lines.append(line.strip())
-            if len(ends) < len(marks) and line.startswith(marks[len(ends)]):
+            if len(ends) < len(marks) and marks[len(ends)] in line:
                 ends.append(time.monotonic())
         process.wait()
     finally:
@@ -135,7 +135,7 @@ def one_life(folder, netns):
         raise Broken(" | ".join(said[-3:] or lines[-3:]))
     begins = [begin, *ends[:-1]]
     seconds = {name: end - start for name, start, end in zip(PHASES, begins, ends)}
-    seconds["lead, collecting, stopping"] -= sum(TIMING_S.values())
+    seconds["lead and collecting"] -= sum(TIMING_S.values())
     return seconds
 
 
