@@ -132,6 +132,7 @@ struct queue {
 	bool sending;
 	bool stopped;	     // the stop was applied
 	uint32_t current;    // trial that sends, or will next
+	uint64_t boundary;   // of a trial: the next that is known, UINT64_MAX = none
 	uint64_t next_event; // TSC of the next look at trials, neighbours and the main thread
 	uint32_t neigh_seen; // generation of the neighbours in the templates
 	uint32_t out_head, out_count, out_old;

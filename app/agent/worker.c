@@ -20,8 +20,10 @@
 #define SLICE_NS 100000
 #define SLEEPER_NICE -10
 #define IDLE_YIELD_NS 1000 // doubled with every empty poll
-#define YIELD_STEPS 4
+#define YIELD_STEPS 4u
 #define IDLE_SLEEP_NS 50000
+#define LONG_IDLE_POLLS 120 // some 6 ms without a frame: many agents may share the core
+#define LONG_IDLE_NS 1000000
 
 static void take_injected(struct queue *q)
 {
@@ -46,9 +48,8 @@ static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
 		window_take_passed(&q->window, now);
 		window_silence(&q->window, now);
 	}
-	uint64_t boundary = trial_step(q, now);
-	uint64_t next = now + every;
-	q->next_event = boundary < next ? boundary : next;
+	q->boundary = trial_step(q, now);
+	q->next_event = RTE_MIN(q->boundary, now + every);
 }
 
 // Nothing to do: leave the core to others, but not past the next packet that is due. Also `yield`
@@ -56,15 +57,21 @@ static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
 // every call, and a busy neighbour on the core then holds a polling thread off for 100s of ms.
 // Sleeps that are all of the shortest would use up the thread's share of the core on the way in and
 // out.
+static uint64_t idle_ns(const struct queue *q, uint32_t empty)
+{
+	if (q->idle == IDLE_YIELD)
+		return IDLE_YIELD_NS << RTE_MIN(empty - IDLE_POLLS, YIELD_STEPS);
+	return empty < LONG_IDLE_POLLS ? IDLE_SLEEP_NS : LONG_IDLE_NS;
+}
+
 static void idle(const struct queue *q, uint64_t now, uint32_t empty, double tsc_hz)
 {
-	uint32_t step = empty - IDLE_POLLS < YIELD_STEPS ? empty - IDLE_POLLS : YIELD_STEPS;
-	uint64_t ns = q->idle == IDLE_YIELD ? IDLE_YIELD_NS << step : IDLE_SLEEP_NS;
-	uint64_t wake = now + (uint64_t)((double)ns * tsc_hz / 1e9);
+	uint64_t wake = now + (uint64_t)((double)idle_ns(q, empty) * tsc_hz / 1e9);
 	if (q->sending && q->pace.heap_count > 0) {
 		uint64_t key = pace_key(&q->pace.group[q->pace.heap[0]]);
 		wake = key < wake ? key : wake;
 	}
+	wake = q->boundary < wake ? q->boundary : wake;
 	if (wake <= now)
 		return;
 	struct timespec t = { .tv_nsec = (long)((double)(wake - now) * 1e9 / tsc_hz) };
