@@ -12,8 +12,21 @@ def one_in(n, packets):
 
 
 @pytest.fixture
-def matrix(lab, write):
-    return write(lab.matrix(rate=2000, warmup="0s", duration="2s"))
+def lossy(lab, write):
+    """The summary of a run with these faults in the fabric, each a list of words."""
+    matrix = write(lab.matrix(rate=2000, warmup="0s", duration="2s"))
+
+    def lossy(*faults):
+        def inject():
+            lab.fault("clear")
+            for words in faults:
+                lab.fault("drop", *words)
+        return measure(matrix, before=inject)
+    return lossy
+
+
+REQUESTS = ["--from", "h1", "--to", "h2", "--dport", 5300]
+REPLIES = ["--from", "h2", "--to", "h1", "--sport", 5300]
 
 
 def others_lost_nothing(summary):
@@ -22,10 +35,8 @@ def others_lost_nothing(summary):
             assert_identity(row)
 
 
-def test_requests(lab, matrix):
-    lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 100, "--dport", 5300)
-    run = pmx("run", matrix, "--json", "-").expect(0)
-    summary, dropped = run.json, lab.counter()
+def test_requests(lab, lossy):
+    summary, dropped = lossy([*REQUESTS, "--every", 100]), lab.counter()
     row = flow(summary, "h1", "h2")
     assert dropped == one_in(100, row["sent"]) > 10
     assert (row["lost_forward"], row["lost_back"]) == (dropped, 0)
@@ -38,10 +49,8 @@ def test_requests(lab, matrix):
     assert host_row(summary, "h1")["lost_forward"] == dropped
 
 
-def test_replies(lab, matrix):
-    lab.fault("drop", "--from", "h2", "--to", "h1", "--every", 100, "--sport", 5300)
-    run = pmx("run", matrix, "--json", "-").expect(0)
-    summary, dropped = run.json, lab.counter()
+def test_replies(lab, lossy):
+    summary, dropped = lossy([*REPLIES, "--every", 100]), lab.counter()
     row = flow(summary, "h1", "h2")
     assert dropped == one_in(100, row["replied"]) > 10
     assert (row["lost_forward"], row["lost_back"]) == (0, dropped)
@@ -51,11 +60,9 @@ def test_replies(lab, matrix):
     others_lost_nothing(summary)
 
 
-def test_both_ways_and_uneven(lab, matrix):
+def test_both_ways_and_uneven(lab, lossy):
     """A quarter of the requests and a tenth of the replies: neither hides the other."""
-    lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 4, "--dport", 5300)
-    lab.fault("drop", "--from", "h2", "--to", "h1", "--every", 10, "--sport", 5300)
-    row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
+    row = flow(lossy([*REQUESTS, "--every", 4], [*REPLIES, "--every", 10]), "h1", "h2")
     forward, back = lab.counters().values()
     assert forward == one_in(4, row["sent"])
     assert back == one_in(10, row["sent"] - forward)
@@ -63,10 +70,9 @@ def test_both_ways_and_uneven(lab, matrix):
     assert_identity(row, lossless=False)
 
 
-def test_all_lost(lab, matrix):
+def test_all_lost(lossy):
     """Nothing came: the loss is total, and times are unknown, not 0."""
-    lab.fault("drop", "--from", "h1", "--to", "h2", "--dport", 5300)
-    row = flow(pmx("run", matrix, "--json", "-").expect(0).json, "h1", "h2")
+    row = flow(lossy(REQUESTS), "h1", "h2")
     assert (row["delivered"], row["lost_forward"]) == (0, row["sent"])
     assert row["sent"] > 100
     assert row["loss_pct"] == 100
@@ -79,7 +85,7 @@ def test_limit(lab, write):
     tree["limits"] = {"loss": 0}
     matrix = write(tree)
     assert measure(matrix, codes=(0, 1))["verdict"]["exit"] == 0
-    lab.fault("drop", "--from", "h1", "--to", "h2", "--every", 100, "--dport", 5300)
+    lab.fault("drop", *REQUESTS, "--every", 100)
     verdict = pmx("run", matrix, "--json", "-").expect(1).json["verdict"]
     assert verdict["exit"] == 1
     assert [limit["result"] for limit in verdict["limits"]] == ["missed"]
