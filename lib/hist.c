@@ -68,7 +68,8 @@ double hist_percentile_ns(const struct hist *h, double percent)
 	if (h->count == 0)
 		return -1;
 
-	double want = ceil(percent / 100 * (double)h->count);
+	// 99.9 % of 1,000 is rank 999, whatever 99.9 is in binary
+	double want = ceil(percent * (double)h->count / 100 * (1 - 1e-12));
 	uint64_t rank = want < 1 ? 1 : (uint64_t)want;
 	if (rank > h->count)
 		rank = h->count;

@@ -191,12 +191,24 @@ static void longest_stay_in_the_last(void **state)
 	assert_true(h[1].max_ns == UINT64_C(1) << 40);
 }
 
+static void ranks_are_whole(void **state)
+{
+	struct hist *h = *state;
+
+	for (uint64_t i = 1; i <= 1000; i++)
+		hist_record(h, i < 1000 ? 100 : 100000);
+	assert_true(hist_percentile_ns(h, 99.9) == 100);
+	assert_true(hist_percentile_ns(h, 100) > 90000);
+	assert_true(hist_percentile_ns(h, 0.1) == 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buckets_are_contiguous),
 		cmocka_unit_test_setup_teardown(empty_is_no_data, make, drop),
 		cmocka_unit_test_setup_teardown(one_value_is_itself, make, drop),
+		cmocka_unit_test_setup_teardown(ranks_are_whole, make, drop),
 		cmocka_unit_test_setup_teardown(percentiles_match_sorted_sample, make, drop),
 		cmocka_unit_test_setup_teardown(merged_not_averaged, make, drop),
 		cmocka_unit_test_setup_teardown(merge_is_recording_all, make, drop),
