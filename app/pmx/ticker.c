@@ -67,8 +67,18 @@ static void put_rate(FILE *f, const char *label, double pps)
 {
 	char buf[16];
 
-	if (pps >= 0)
-		fprintf(f, "  %s %spps", label, si_str(pps, buf, sizeof(buf)));
+	if (pps < 0)
+		return;
+	si_str(pps, buf, sizeof(buf)); // "1.23 M", "594"
+	fprintf(f, "  %s %s%spps", label, buf, strchr(buf, ' ') != NULL ? "" : " ");
+}
+
+static void put_time(FILE *f, const char *label, double us)
+{
+	char buf[16];
+
+	if (us >= 0)
+		fprintf(f, "  %s %s", label, ns_str(us * 1e3, buf, sizeof(buf)));
 }
 
 static void put_figures(FILE *f, const struct status *s)
@@ -78,10 +88,8 @@ static void put_figures(FILE *f, const struct status *s)
 	put_rate(f, "served", s->served_pps);
 	if (s->loss_pct >= 0)
 		fprintf(f, "  loss %.3g%%", s->loss_pct);
-	if (s->rtt_p50_us >= 0)
-		fprintf(f, "  p50 %.4g us", s->rtt_p50_us);
-	if (s->rtt_p99_us >= 0)
-		fprintf(f, "  p99 %.4g us", s->rtt_p99_us);
+	put_time(f, "p50", s->rtt_p50_us);
+	put_time(f, "p99", s->rtt_p99_us);
 	if (s->busy_pct >= 0)
 		fprintf(f, "  busy %.3g%%", s->busy_pct);
 }
