@@ -13,7 +13,14 @@
 #define SECOND_NS 1000000000ull
 #define DAY_NS (86400 * SECOND_NS)
 
-const char *const pattern_name[PATTERN_COUNT] = { "mesh", "cells" };
+const char *const pattern_name[PATTERN_COUNT] = {
+	[PATTERN_MESH] = "mesh",
+	[PATTERN_CELLS] = "cells",
+	[PATTERN_PAIRS] = "pairs",
+	[PATTERN_ONE_TO_MANY] = "one-to-many",
+	[PATTERN_MANY_TO_ONE] = "many-to-one",
+	[PATTERN_HALVES] = "halves",
+};
 static const char *const stamp_name[STAMP_COUNT] = { "burst", "packet" };
 static const char *const transport_name[] = { "ssh", "local" };
 
@@ -110,7 +117,16 @@ static const struct yaml_key traffic_key[] = {
 	{ .name = "stamp", .type = YAML_TYPE_WORD, FIELD(traffic.stamp), .words = stamp_name,
 	  .word_count = STAMP_COUNT },
 	{ .name = "pattern", .type = YAML_TYPE_WORD, FIELD(traffic.pattern), .words = pattern_name,
-	  .word_count = PATTERN_COUNT },
+	  .word_count = PATTERN_COUNT, .pos = AT(pattern) },
+	{ .name = "peers", .type = YAML_TYPE_UINT, FIELD(traffic.peers), .min = 1,
+	  .max = HOSTS_MAX - 1, .pos = AT(peers) },
+	{ .name = "seed", .type = YAML_TYPE_UINT, FIELD(traffic.seed), .max = UINT64_MAX,
+	  .pos = AT(seed) },
+	{ .name = "dwell", .type = YAML_TYPE_DURATION, FIELD(traffic.dwell_ns),
+	  .min = SECOND_NS / 100, .max = DAY_NS, .pos = AT(dwell) },
+	{ .name = "equal_layers", .type = YAML_TYPE_BOOL, FIELD(traffic.equal_layers),
+	  .pos = AT(equal_layers) },
+	{ .name = "hub", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, hub), .pos = AT(hub) },
 	{ .name = "rate", .type = YAML_TYPE_CALL, .set = set_rate, .pos = AT(rate) },
 	{ .name = "cells", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, cells), .pos = AT(cells) },
 };
@@ -174,7 +190,8 @@ static void defaults_fill(struct matrix *m, const char *file)
 		.traffic = { .req_bytes = PMX_PAYLOAD_MIN,
 			     .rep_bytes = PMX_PAYLOAD_MIN,
 			     .port = 5300,
-			     .streams = 1 },
+			     .streams = 1,
+			     .seed = 1 },
 		.timing = { .warmup_ns = SECOND_NS,
 			    .duration_ns = 10 * SECOND_NS,
 			    .drain_ns = SECOND_NS,
@@ -186,29 +203,6 @@ static void defaults_fill(struct matrix *m, const char *file)
 	};
 	snprintf(m->file, sizeof(m->file), "%s", file);
 	snprintf(m->name, sizeof(m->name), "%.*s", (int)strcspn(base, "."), base);
-}
-
-static int traffic_check(const struct yaml_doc *d, const struct draft *draft, struct err *e)
-{
-	const struct matrix *m = &draft->m;
-	bool rate = m->traffic.at.rate.line != 0, cells = draft->cells != NULL;
-	struct pos pos = draft->traffic_at.line != 0 ? draft->traffic_at : draft->root;
-
-	if (m->traffic.pattern != PATTERN_CELLS && !rate)
-		return pos_fail(d->file, pos, e,
-				"traffic: rate is missing: expected 'rate: 100k' for each pair%s",
-				cells ? ", or 'pattern: cells' for the cells alone" : "");
-	if (m->traffic.pattern == PATTERN_CELLS && !cells)
-		return pos_fail(
-			d->file, pos, e,
-			"traffic: cells is missing: expected 'cells: {%s: {%s: 100k}}' with "
-			"'pattern: cells'",
-			m->host[0].name, m->host[1].name);
-	if (m->traffic.pattern == PATTERN_CELLS && rate)
-		return pos_fail(d->file, m->traffic.at.rate, e,
-				"rate: has no effect with 'pattern: cells': remove it, or say "
-				"'pattern: mesh'");
-	return 0;
 }
 
 // The session's socket is the longest name that pmx makes in remote_dir.
@@ -248,7 +242,7 @@ static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err
 	ret = draft_cells(d, draft, e);
 	if (ret < 0)
 		return ret;
-	ret = traffic_check(d, draft, e);
+	ret = draft_shape(d, draft, e);
 	return ret < 0 ? ret : paths_check(d, draft, e);
 }
 
@@ -290,7 +284,9 @@ void matrix_free(struct matrix *m)
 {
 	free(m->host);
 	free(m->traffic.cell);
+	free(m->traffic.hub);
 	m->host = NULL;
 	m->traffic.cell = NULL;
+	m->traffic.hub = NULL;
 	m->host_count = m->traffic.cell_count = 0;
 }

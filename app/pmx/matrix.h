@@ -18,7 +18,15 @@
 #define PAIR_STREAMS_MAX 16384 // source ports of a pair: as many as 49152..65535
 
 enum transport { TRANSPORT_SSH, TRANSPORT_LOCAL };
-enum pattern { PATTERN_MESH, PATTERN_CELLS, PATTERN_COUNT };
+enum pattern {
+	PATTERN_MESH, // every ordered pair, or `peers` of each host
+	PATTERN_CELLS,
+	PATTERN_PAIRS,	     // first and second host, third and fourth, ..., both ways
+	PATTERN_ONE_TO_MANY, // each hub to every other host
+	PATTERN_MANY_TO_ONE, // every other host to each hub
+	PATTERN_HALVES,	     // the first half of the hosts with the second, both ways
+	PATTERN_COUNT,
+};
 extern const char *const pattern_name[PATTERN_COUNT];
 enum stamp { STAMP_BURST, STAMP_PACKET, STAMP_COUNT }; // how often the send instant is read
 
@@ -86,12 +94,19 @@ struct matrix {
 		enum pattern pattern;
 		struct rate rate; // of each pair, for patterns
 		double line_pct;  // > 0: % of the line rate, instead of rate
-		// owned, by (src, dst): all there is with PATTERN_CELLS, else what replaces the
-		// pattern's rate for that pair (0 = no flow)
+		// owned, by (src, dst): all there is with PATTERN_CELLS, else what goes before the
+		// pattern for that pair (0 = no flow)
 		struct matrix_cell *cell;
 		size_t cell_count;
+		uint32_t peers; // PATTERN_MESH: flows out and in of each host; 0 = all others
+		uint64_t seed;	// of the choice of peers
+		// Rotation: the layers of `peers` flows a host change every dwell_ns; 0 = none.
+		uint64_t dwell_ns;
+		bool equal_layers; // the last layer is padded to `peers`
+		bool *hub;	   // owned, [host_count]; NULL with patterns that have none
 		struct {
-			struct pos request, reply, streams, window, rate, cells;
+			struct pos request, reply, streams, window, pattern, rate, cells;
+			struct pos peers, seed, dwell, equal_layers, hub;
 		} at;
 	} traffic;
 	struct {

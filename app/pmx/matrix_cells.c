@@ -21,27 +21,6 @@ int rate_read(const struct yaml_doc *d, const struct yaml_item *value, struct ra
 	return parse_rate(value->text, rate, e) < 0 ? yaml_wrap(d, value->pos, "rate", e) : 0;
 }
 
-static int host_of(const struct yaml_doc *d, const struct draft *draft, const struct yaml_item *key,
-		   uint32_t *host, struct err *e)
-{
-	const struct matrix *m = &draft->m;
-	char show[96], hint[512];
-
-	*host = host_index_find(&draft->index, key->text);
-	if (*host != UINT32_MAX)
-		return 0;
-
-	const char **names = calloc(m->host_count, sizeof(*names));
-	if (names == NULL)
-		return err_set(e, ENOMEM, "%s: out of memory", d->file);
-	for (size_t i = 0; i < m->host_count; i++)
-		names[i] = m->host[i].name;
-	pos_fail(d->file, key->pos, e, "cells: no host %s: %s", yaml_show(key, show, sizeof(show)),
-		 yaml_suggest(key->text, names, m->host_count, hint, sizeof(hint)));
-	free(names);
-	return -EINVAL;
-}
-
 static bool cell_blank(const struct yaml_item *value)
 {
 	return yaml_blank(value) || (value->kind == YAML_TEXT && value->text[0] == '\0');
@@ -63,7 +42,7 @@ static int row_read(const struct yaml_doc *d, struct draft *draft, const struct 
 				m->host[src == 0 ? 1 : 0].name);
 	for (const struct yaml_item *key = row->child; key != NULL; key = key->next->next) {
 		struct matrix_cell c = { .src = src, .pos = key->next->pos };
-		int ret = host_of(d, draft, key, &c.dst, e);
+		int ret = host_of(d, draft, "cells", key, &c.dst, e);
 
 		if (ret < 0)
 			return ret;
@@ -109,7 +88,7 @@ static int rows_read(const struct yaml_doc *d, struct draft *draft, bool *row_se
 	for (const struct yaml_item *key = draft->cells->child; key != NULL;
 	     key = key->next->next) {
 		uint32_t src;
-		int ret = host_of(d, draft, key, &src, e);
+		int ret = host_of(d, draft, "cells", key, &src, e);
 
 		if (ret < 0)
 			return ret;

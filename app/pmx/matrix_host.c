@@ -431,3 +431,25 @@ uint32_t host_index_find(const struct host_index *x, const char *name)
 	}
 	return UINT32_MAX;
 }
+
+int host_of(const struct yaml_doc *d, const struct draft *draft, const char *key,
+	    const struct yaml_item *name, uint32_t *host, struct err *e)
+{
+	const struct matrix *m = &draft->m;
+	char show[96], hint[512];
+
+	*host = host_index_find(&draft->index, name->text);
+	if (*host != UINT32_MAX)
+		return 0;
+
+	const char **names = calloc(m->host_count, sizeof(*names));
+	if (names == NULL)
+		return err_set(e, ENOMEM, "%s: out of memory", d->file);
+	for (size_t i = 0; i < m->host_count; i++)
+		names[i] = m->host[i].name;
+	pos_fail(d->file, name->pos, e, "%s: no host %s: %s", key,
+		 yaml_show(name, show, sizeof(show)),
+		 yaml_suggest(name->text, names, m->host_count, hint, sizeof(hint)));
+	free(names);
+	return -EINVAL;
+}

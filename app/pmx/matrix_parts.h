@@ -18,7 +18,7 @@ struct draft {
 	struct matrix m;
 	struct pos root, hosts_at, traffic_at, remote_dir_at;
 	bool version_seen;
-	const struct yaml_item *defaults, *hosts, *cells;
+	const struct yaml_item *defaults, *hosts, *cells, *hub;
 	struct host_index index;
 };
 
@@ -27,6 +27,8 @@ bool name_ok(const char *s, const char *also);
 
 // Defaults and hosts, with all that can be said of hosts alone. Fills the index.
 int draft_hosts(const struct yaml_doc *d, struct draft *draft, struct err *e);
+// The traffic's keys that belong together: which pattern takes which of them. Fills the hubs.
+int draft_shape(const struct yaml_doc *d, struct draft *draft, struct err *e);
 int draft_cells(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // "100k", "max", "50%".
 int rate_read(const struct yaml_doc *d, const struct yaml_item *value, struct rate *rate,
@@ -36,3 +38,6 @@ int role_read(const struct yaml_doc *d, const struct yaml_item *value, char *rol
 	      struct err *e);
 // UINT32_MAX when there is no such host.
 uint32_t host_index_find(const struct host_index *x, const char *name);
+// The same for a name under `key`, refused when there is no such host.
+int host_of(const struct yaml_doc *d, const struct draft *draft, const char *key,
+	    const struct yaml_item *name, uint32_t *host, struct err *e);

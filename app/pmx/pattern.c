@@ -1,76 +1,118 @@
 #include "pattern.h"
 
+#include "pattern_shape.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_excluded(const bool *excluded, uint32_t host)
+struct pairs {
+	const struct matrix *matrix;
+	const bool *excluded;
+	struct pair *pair;
+	size_t count, room;
+	size_t cell; // of the matrix's, the next one
+};
+
+static bool is_out(const struct pairs *p, uint32_t host)
 {
-	return excluded != NULL && excluded[host];
+	return p->excluded != NULL && p->excluded[host];
 }
 
-static void pair_add(struct pair *out, size_t *count, const bool *excluded, const struct pair *p)
+static void pair_add(struct pairs *p, const struct pair *pair)
 {
-	bool empty = !p->rate.max && p->rate.pps == 0 && p->line_pct == 0;
+	bool empty = !pair->rate.max && pair->rate.pps == 0 && pair->line_pct == 0;
 
-	if (!empty && !is_excluded(excluded, p->src) && !is_excluded(excluded, p->dst))
-		out[(*count)++] = *p;
+	if (!empty && !is_out(p, pair->dst))
+		p->pair[p->count++] = *pair;
 }
 
-static struct pair pair_of(const struct matrix_cell *c)
+// Cells stand in the order in which pairs are walked: one pass over both.
+static const struct matrix_cell *cell_of(struct pairs *p, uint32_t src, uint32_t dst)
 {
-	return (struct pair){
-		.src = c->src,
-		.dst = c->dst,
-		.rate = c->rate,
-		.line_pct = c->line_pct,
-		.pos = c->pos,
-	};
+	const struct matrix *m = p->matrix;
+	const struct matrix_cell *c;
+
+	if (p->cell == m->traffic.cell_count)
+		return NULL;
+	c = &m->traffic.cell[p->cell];
+	if (c->src != src || c->dst != dst)
+		return NULL;
+	p->cell++;
+	return c;
 }
 
-static void cells_walk(const struct matrix *m, const bool *excluded, struct pair *out,
-		       size_t *count)
+// One source's flows: what the shape says, and before it the cells of that source, which stand in
+// the order of destinations. A cell holds in every layer that the pair is in; without one, in the
+// first.
+static void row_add(struct pairs *p, uint32_t src, const struct spot *row)
 {
-	for (size_t i = 0; i < m->traffic.cell_count; i++) {
-		struct pair p = pair_of(&m->traffic.cell[i]);
+	const struct matrix *m = p->matrix;
 
-		pair_add(out, count, excluded, &p);
+	for (uint32_t dst = 0; dst < m->host_count; dst++) {
+		const struct matrix_cell *cell = cell_of(p, src, dst);
+		struct spot spot = row[dst];
+		struct pair pair = {
+			.src = src,
+			.dst = dst,
+			.rate = m->traffic.rate,
+			.line_pct = m->traffic.line_pct,
+			.pos = m->traffic.at.rate,
+		};
+
+		if (cell != NULL) {
+			pair.rate = cell->rate;
+			pair.line_pct = cell->line_pct;
+			pair.pos = cell->pos;
+			if (spot.first == 0)
+				spot.first = 1;
+		}
+		if (spot.first == 0 || is_out(p, src))
+			continue;
+		pair.layer = spot.first - 1;
+		pair_add(p, &pair);
+		pair.layer = spot.again - 1;
+		if (spot.again != 0)
+			pair_add(p, &pair);
 	}
 }
 
-// Cells stand in the same order as the pairs are walked: one pass over both.
-static void mesh_walk(const struct matrix *m, const bool *excluded, struct pair *out, size_t *count)
+static int room_make(struct pairs *p, size_t more)
 {
-	const struct matrix_cell *cell = m->traffic.cell;
-	uint32_t n = (uint32_t)m->host_count;
-	size_t left = m->traffic.cell_count;
-
-	for (uint32_t src = 0; src < n; src++)
-		for (uint32_t dst = 0; dst < n; dst++) {
-			struct pair p = {
-				.src = src,
-				.dst = dst,
-				.rate = m->traffic.rate,
-				.line_pct = m->traffic.line_pct,
-				.pos = m->traffic.at.rate,
-			};
-
-			if (src == dst)
-				continue;
-			if (left > 0 && cell->src == src && cell->dst == dst) {
-				p = pair_of(cell++);
-				left--;
-			}
-			pair_add(out, count, excluded, &p);
-		}
+	if (p->count + more <= p->room)
+		return 0;
+	size_t room = 2 * p->room + more;
+	struct pair *grown = reallocarray(p->pair, room, sizeof(*grown));
+	if (grown == NULL)
+		return -ENOMEM;
+	p->pair = grown;
+	p->room = room;
+	return 0;
 }
 
-static int none_left(const struct matrix *m, size_t excluded, struct err *e)
+static int rows_add(struct pairs *p, const struct shape *shape, struct spot *row)
 {
-	struct pos pos = m->traffic.at.rate.line != 0 ? m->traffic.at.rate : m->traffic.at.cells;
+	const struct matrix *m = p->matrix;
 
-	if (excluded > 0)
+	for (uint32_t src = 0; src < m->host_count; src++) {
+		if (room_make(p, 2 * m->host_count) < 0)
+			return -ENOMEM;
+		shape_row(shape, src, row);
+		row_add(p, src, row);
+	}
+	return 0;
+}
+
+static int none_left(const struct pairs *p, struct err *e)
+{
+	const struct matrix *m = p->matrix;
+	struct pos pos = m->traffic.at.rate.line != 0 ? m->traffic.at.rate : m->traffic.at.cells;
+	size_t out = 0;
+
+	for (uint32_t i = 0; i < m->host_count; i++)
+		out += is_out(p, i);
+	if (out > 0)
 		return err_set(e, EINVAL, "%s: no flow is left without the %zu hosts that are out",
-			       m->file, excluded);
+			       m->file, out);
 	return pos_fail(m->file, pos, e,
 			"every cell is empty: expected a rate above 0 for one pair or more");
 }
@@ -78,23 +120,30 @@ static int none_left(const struct matrix *m, size_t excluded, struct err *e)
 int pattern_build(const struct matrix *m, const bool *excluded, struct pair **out, size_t *count,
 		  struct err *e)
 {
-	size_t n = m->host_count, out_count = 0;
-	bool mesh = m->traffic.pattern == PATTERN_MESH;
+	struct pairs p = { .matrix = m, .excluded = excluded };
+	struct spot *row = calloc(m->host_count, sizeof(*row));
+	struct shape shape = { 0 };
+	int ret = shape_open(m, &shape, e);
 
-	*out = calloc((mesh ? n * (n - 1) : m->traffic.cell_count) + 1, sizeof(**out));
-	*count = 0;
-	if (*out == NULL)
-		return err_set(e, ENOMEM, "%s: out of memory for the flows of %zu hosts", m->file,
-			       n);
-	if (mesh)
-		mesh_walk(m, excluded, *out, count);
-	else
-		cells_walk(m, excluded, *out, count);
-	if (*count > 0)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		out_count += is_excluded(excluded, (uint32_t)i);
-	free(*out);
-	*out = NULL;
-	return none_left(m, out_count, e);
+	if (ret == 0 && (row == NULL || rows_add(&p, &shape, row) < 0))
+		ret = err_set(e, ENOMEM, "%s: out of memory for the flows of %zu hosts", m->file,
+			      m->host_count);
+	if (ret == 0 && p.count == 0)
+		ret = none_left(&p, e);
+	shape_close(&shape);
+	free(row);
+	if (ret < 0) {
+		free(p.pair);
+		p = (struct pairs){ 0 };
+	}
+	*out = p.pair;
+	*count = p.count;
+	return ret;
+}
+
+uint32_t pattern_layers(const struct matrix *m)
+{
+	uint32_t shifts = (uint32_t)m->host_count - 1, peers = m->traffic.peers;
+
+	return m->traffic.dwell_ns > 0 ? (shifts + peers - 1) / peers : 1;
 }
