@@ -5,6 +5,8 @@
 #include "trial.h"
 #include "worker.h"
 
+#include "footprint.h"
+
 #include <rte_eal.h>
 #include <rte_launch.h>
 
@@ -26,7 +28,7 @@ static int open_queues(struct agent *a, struct err *e)
 		.socket = a->port.socket,
 		.rxd = a->port.rxd,
 		.txd = a->port.txd,
-		.data_room = eal_data_room(&a->cfg),
+		.data_room = footprint_data_room(a->cfg.port.mtu),
 		.csum_hw = a->port.csum_hw,
 		.mac = a->port.mac,
 	};

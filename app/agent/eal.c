@@ -1,11 +1,12 @@
 #include "eal.h"
 
-#include "queue.h"
+#include "footprint.h"
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
+#include <rte_mbuf.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +18,8 @@
 
 #define ARGS_MAX 32
 
-uint16_t eal_data_room(const struct hostcfg *cfg)
-{
-	uint32_t room = 2048;
-	while (room < cfg->port.mtu + 82u) // Ethernet, two tags, FCS and what af_packet rounds up
-		room *= 2;
-	room += RTE_PKTMBUF_HEADROOM;
-	return (uint16_t)(room > UINT16_MAX ? UINT16_MAX : room);
-}
+_Static_assert(sizeof(struct rte_mbuf) == FOOTPRINT_MBUF_BYTES, "what footprint_bytes counts");
+_Static_assert(RTE_PKTMBUF_HEADROOM == FOOTPRINT_HEAD_BYTES, "what footprint_data_room counts");
 
 int eal_choose_cpus(const struct hostcfg *cfg, uint16_t cpu[LCORES_MAX], struct err *e)
 {
@@ -51,19 +46,6 @@ int eal_choose_cpus(const struct hostcfg *cfg, uint16_t cpu[LCORES_MAX], struct 
 		last = c;
 	}
 	return 0;
-}
-
-static uint64_t memory_needed(const struct hostcfg *cfg)
-{
-	uint64_t mbuf = eal_data_room(cfg) + sizeof(struct rte_mbuf) + 128;
-	uint64_t n = queue_pool_mbufs(cfg->port.rxd, cfg->port.txd, true) +
-		     queue_pool_mbufs(cfg->port.rxd, cfg->port.txd, false);
-	uint64_t streams = 0;
-	for (size_t i = 0; i < cfg->tx_count; i++)
-		streams += cfg->tx[i].streams;
-	for (size_t i = 0; i < cfg->rx_count; i++)
-		streams += cfg->rx[i].streams;
-	return cfg->port.queues * (n * mbuf + streams * 256 + (4u << 20)) + (32u << 20);
 }
 
 static uint64_t read_u64(const char *path)
@@ -127,7 +109,7 @@ int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, s
 	char *argv[ARGS_MAX];
 	int argc = 0;
 	char lcores[8192], memory[24];
-	uint64_t need = memory_needed(cfg);
+	uint64_t need = footprint_bytes(cfg);
 	uint64_t mb = cfg->memory_mb > 0 ? cfg->memory_mb : (need >> 20) + 1;
 
 	lcore_map(cfg, cpu, lcores, sizeof(lcores));

@@ -11,5 +11,3 @@ int eal_choose_cpus(const struct hostcfg *cfg, uint16_t cpu[LCORES_MAX], struct 
 // rte_eal_init; lcore 0 is this thread, on any CPU; lcore 1 + q runs queue q. Runtime files go to
 // `dir`. stdout stays clean. Fails if EAL does, or when it finds no port.
 int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, struct err *e);
-// Bytes of an mbuf's data room, head room included, for the config's MTU.
-uint16_t eal_data_room(const struct hostcfg *cfg);

@@ -92,10 +92,18 @@ static const struct {
 	{ "relay", relay_run, "join standard input and output to a running agent" },
 };
 
+// pmx reads the list in the file (app/pmx/agent_elf.c), which may be for another machine.
+#ifdef PMX_PMDS
+static const char pmds[] = "pmx-agent PMDs: " PMX_PMDS;
+#else
+static const char pmds[] = "pmx-agent PMDs are those of the shared DPDK";
+#endif
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: pmx-agent VERB --dir DIR\n"
 			"       pmx-agent --version\n"
+			"       pmx-agent --drivers\n"
 			"DIR holds " SESSION_CONFIG ", and all that the agent writes.\n");
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		fprintf(stderr, "  %-6s  %s\n", verbs[i].name, verbs[i].help);
@@ -106,6 +114,10 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		printf("pmx-agent %s (%s)\n", PMX_VERSION, rte_version());
+		return 0;
+	}
+	if (argc == 2 && strcmp(argv[1], "--drivers") == 0) {
+		puts(pmds);
 		return 0;
 	}
 	if (argc != 4 || strcmp(argv[2], "--dir") != 0)

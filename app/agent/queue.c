@@ -14,7 +14,6 @@
 #define PUNT_FRAMES 256
 #define NEAR_BYTES (256u << 10) // of streams: well within a second-level cache
 #define POOL_CACHE 256
-#define POOL_SPARE 1024 // caches of two lcores and bursts in hand
 
 uint32_t queue_trial_count(const struct hostcfg *cfg)
 {
@@ -53,16 +52,11 @@ static void zero_payload(struct rte_mempool *mp, void *arg, void *obj, unsigned 
 	memset(rte_pktmbuf_mtod(m, void *), 0, rte_pktmbuf_tailroom(m));
 }
 
-uint32_t queue_pool_mbufs(uint16_t rxd, uint16_t txd, bool rx)
-{
-	return rx ? rxd + txd + QUEUE_OUT + POOL_SPARE : txd + BURST_MAX + POOL_SPARE;
-}
-
 static struct rte_mempool *pool_create(const struct queue_env *env, uint16_t id, bool rx,
 				       struct err *e)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t n = queue_pool_mbufs(env->rxd, env->txd, rx);
+	uint32_t n = footprint_mbufs(env->rxd, env->txd, rx);
 	snprintf(name, sizeof(name), "pmx_%s_%u", rx ? "rx" : "tx", id);
 	struct rte_mempool *mp =
 		rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, env->data_room, env->socket);

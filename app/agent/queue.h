@@ -8,6 +8,7 @@
 #include "seqwin.h"
 #include "window.h"
 
+#include "footprint.h"
 #include "hist.h"
 #include "hostcfg.h"
 #include "result.h"
@@ -21,7 +22,7 @@
 #include <stdint.h>
 
 // Frames that wait for the PMD: more than the ring of any peer holds of requests.
-#define QUEUE_OUT 4096
+#define QUEUE_OUT FOOTPRINT_OUT
 #define OUT_SLOTS (2 * QUEUE_OUT)
 
 #define NO_TRIAL UINT16_MAX
@@ -176,6 +177,4 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 void queue_destroy(struct queue *q);
 // New MACs of the next hops, from shared; by the queue's lcore.
 void queue_take_macs(struct queue *q);
-// mbufs in the pool of one queue.
-uint32_t queue_pool_mbufs(uint16_t rxd, uint16_t txd, bool rx);
 uint32_t queue_trial_count(const struct hostcfg *cfg);

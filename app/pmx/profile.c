@@ -1,5 +1,6 @@
 #include "profile.h"
 
+#include "capability.h"
 #include "device.h"
 #include "matrix_parts.h"
 #include "slurp.h"
@@ -73,6 +74,17 @@ static int set_role(const struct yaml_doc *d, const struct yaml_item *v, void *o
 	return role_read(d, v, p->role, sizeof(p->role), e);
 }
 
+static int set_capabilities(const struct yaml_doc *d, const struct yaml_item *v, void *obj,
+			    struct err *e)
+{
+	struct profile *p = obj;
+	int ret = yaml_want_text(d, v, "capabilities", "words, as net_raw", e);
+
+	if (ret == 0 && capability_read(v->text, &p->capabilities, e) < 0)
+		ret = yaml_wrap(d, v->pos, "capabilities", e);
+	return ret;
+}
+
 #define FIELD(field) YAML_FIELD(struct profile, field)
 // clang-format off
 static const struct yaml_key profile_key[] = {
@@ -94,6 +106,8 @@ static const struct yaml_key profile_key[] = {
 	  .word_count = RSS_MODES },
 	{ .name = "rss_key", .type = YAML_TYPE_CALL, .set = set_rss_key },
 	{ .name = "restart_until_link", .type = YAML_TYPE_BOOL, FIELD(restart_until_link) },
+	{ .name = "capabilities", .type = YAML_TYPE_CALL, .set = set_capabilities },
+	{ .name = "all_queues", .type = YAML_TYPE_BOOL, FIELD(all_queues) },
 	{ .name = "counts_missed", .type = YAML_TYPE_BOOL, FIELD(counts_missed) },
 	{ .name = "single_file_segments", .type = YAML_TYPE_BOOL, FIELD(single_file_segments) },
 	{ .name = "rated_mpps", .type = YAML_TYPE_REAL, FIELD(rated_mpps), .max = 100000 },

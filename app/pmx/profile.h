@@ -29,7 +29,9 @@ struct profile {
 	uint16_t mtu_max;
 	enum csum_mode csum;
 	enum rss_mode rss;
-	char rss_key[161];	 // hex; "" = the PMD's own
+	char rss_key[161];     // hex; "" = the PMD's own
+	uint64_t capabilities; // of Linux, that it needs: capability.h; 0 = none, or root
+	bool all_queues; // queues must be as many as the interface has: it loses the others' frames
 	bool counts_missed;	 // the port counts imissed; else it is unknown, not 0
 	bool restart_until_link; // the client end: stop and start the port until the link is up
 	bool single_file_segments;

@@ -2,6 +2,8 @@
 
 #include "eal.h"
 
+#include "footprint.h"
+
 #include <rte_cycles.h>
 #include <rte_eal.h>
 
@@ -115,7 +117,7 @@ static int open_queue(struct rig *r, uint16_t id, struct err *e)
 		.socket = r->port.socket,
 		.rxd = r->port.rxd,
 		.txd = r->port.txd,
-		.data_room = eal_data_room(&r->cfg),
+		.data_room = footprint_data_room(r->cfg.port.mtu),
 		.csum_hw = r->port.csum_hw,
 		.mac = r->port.mac,
 	};

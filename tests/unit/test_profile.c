@@ -32,7 +32,8 @@ static void every_key(void **state)
 	static const char text[] =
 		"pmd: net_x\nvirtual: yes\ndevargs: 'net_x0,iface={iface}'\nunlink: '{dir}/s'\n"
 		"peer: y\nrole: client\nrxd: 512\ntxd: 2048\nburst: 16\nqueues_max: 4\n"
-		"mtu_max: 3000\nchecksum: hw\nrss: on\n"
+		"mtu_max: 3000\ncapabilities: net_raw  bpf\nall_queues: yes\nchecksum: hw\nrss: "
+		"on\n"
 		"rss_key: 6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73b"
 		"beac01fa\n"
 		"restart_until_link: yes\nsingle_file_segments: yes\nrated_mpps: 14.88\n"
@@ -55,6 +56,8 @@ static void every_key(void **state)
 	assert_int_equal(p.burst, 16);
 	assert_int_equal(p.queues_max, 4);
 	assert_int_equal(p.mtu_max, 3000);
+	assert_int_equal(p.capabilities, 1ull << 13 | 1ull << 39);
+	assert_true(p.all_queues);
 	assert_int_equal(p.csum, CSUM_HW);
 	assert_int_equal(p.rss, RSS_ON);
 	assert_int_equal(strlen(p.rss_key), 80);
@@ -89,6 +92,9 @@ static void refused(void **state)
 	bad("speed_gbps: 1e3\n",
 	    "x.yaml:1:13: speed_gbps '1e3': expected a number from 0 to 100000");
 	bad("speed_gbps: -1\n", "x.yaml:1:13: speed_gbps '-1': expected a number from 0 to 100000");
+	bad("capabilities: net_raw raw\n",
+	    "x.yaml:1:15: capabilities 'raw': expected words of bpf, ipc_lock, net_admin, net_raw, "
+	    "sys_admin, sys_rawio");
 	bad("role: master\n", "x.yaml:1:7: role 'master': expected server or client");
 }
 
