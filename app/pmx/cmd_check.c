@@ -53,6 +53,7 @@ static int check(const struct opts *o, const struct matrix *m, const struct prof
 		.matrix = m,
 		.profile = profile,
 		.run_id = "check",
+		.flows_only = true,
 		.local_cpus = cpus > 0 ? (unsigned)cpus : 1,
 		.warmup_ns = m->timing.warmup_ns,
 		.duration_ns = m->timing.duration_ns,

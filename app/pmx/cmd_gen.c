@@ -73,6 +73,7 @@ static int verify(const struct gen *g, const struct profile_dirs *dirs, struct m
 			.matrix = m,
 			.profile = profile,
 			.run_id = "gen",
+			.flows_only = true,
 			.local_cpus = 1,
 			.duration_ns = m->timing.duration_ns,
 		};

@@ -240,6 +240,7 @@ static int flow_decide(const struct plan_input *in, const struct plan *p, const 
 	*f = (struct plan_flow){
 		.src = pair->src,
 		.dst = pair->dst,
+		.layer = pair->layer,
 		.req_bytes = m->traffic.req_bytes,
 		.rep_bytes = m->traffic.rep_bytes,
 		.rate_pps = pps,
@@ -350,6 +351,7 @@ int plan_build(const struct plan_input *in, struct plan *p, struct err *e)
 		.matrix = in->matrix,
 		.host = calloc(n, sizeof(*p->host)),
 		.host_count = n,
+		.layers = pattern_layers(in->matrix),
 	};
 	if (cursor == NULL || p->host == NULL)
 		ret = err_set(e, ENOMEM, "%s: out of memory", in->matrix->file);
@@ -357,7 +359,7 @@ int plan_build(const struct plan_input *in, struct plan *p, struct err *e)
 		ret = hosts_fill(in, p, e);
 	if (ret == 0)
 		ret = flows_decide(in, p, cursor, e);
-	if (ret == 0)
+	if (ret == 0 && !in->flows_only)
 		ret = flows_share(p, cursor, e);
 	free(cursor);
 	if (ret < 0)

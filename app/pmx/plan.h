@@ -10,6 +10,7 @@
 
 struct plan_flow {
 	uint32_t src, dst; // host indexes of the matrix
+	uint32_t layer;	   // of a rotation; 0 without one
 	uint32_t req_bytes, rep_bytes;
 	double rate_pps; // RATE_UNPACED = max
 	uint32_t streams;
@@ -27,12 +28,14 @@ struct plan_input {
 	unsigned local_cpus;		 // CPUs of this machine, for transport local
 	uint64_t warmup_ns, duration_ns; // as decided by options or matrix
 	uint64_t lease_ns;
+	bool flows_only; // host configs without tx and rx: for whoever only looks at the plan
 };
 
 struct plan {
 	const struct matrix *matrix; // borrowed
-	struct plan_flow *flow;	     // owned, by (src, dst)
+	struct plan_flow *flow;	     // owned, by (src, dst, layer)
 	size_t flow_count;
+	uint32_t layers;      // of a rotation; 1 without one
 	struct hostcfg *host; // owned, [host_count]; an excluded host's has host[0] == '\0'
 	size_t host_count;
 };
