@@ -33,7 +33,7 @@ const char *const rss_mode_name[RSS_MODES] = {
 #define AT(member) JM_AT(struct flow_tx, member)
 static const struct jm_row tx_row[] = {
 	{ "peer", JM_STRING, AT(peer), .min = 1 },
-	{ "peer_addr", JM_IP4, AT(peer_addr) },
+	{ "peer_addr", JM_IP, AT(peer_addr) },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
@@ -49,7 +49,7 @@ static const struct jm_map tx_map = JM_MAP(tx_row, struct flow_tx);
 #define AT(member) JM_AT(struct flow_rx, member)
 static const struct jm_row rx_row[] = {
 	{ "peer", JM_STRING, AT(peer), .min = 1 },
-	{ "peer_addr", JM_IP4, AT(peer_addr) },
+	{ "peer_addr", JM_IP, AT(peer_addr) },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
@@ -97,9 +97,9 @@ static const struct jm_row hostcfg_row[] = {
 	{ "idle", JM_ENUM, AT(idle), .name = idle_policy_name, .names = IDLE_POLICIES },
 	{ "lcores", JM_UINTS, AT(lcores), .names = LCORES_MAX, .max = CPU_ID_MAX,
 	  COUNT(lcore_count) },
-	{ "addr", JM_IP4, AT(addr) },
+	{ "addr", JM_IP, AT(addr) },
 	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 32 },
-	{ "gateway", JM_IP4, JM_ZERO_NULL, AT(gateway) },
+	{ "gateway", JM_IP, JM_ZERO_NULL, AT(gateway) },
 	{ "udp_port", JM_UINT, AT(udp_port), .min = 1 },
 	{ "stamp_each", JM_BOOL, AT(stamp_each) },
 	{ "warmup_ns", JM_UINT, AT(warmup_ns), .max = TIME_MAX_NS },

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "err.h"
+#include "ip_addr.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -36,7 +37,7 @@ extern const char *const rss_mode_name[RSS_MODES];	  // none on
 //   source port sport_first + s, index tx_first + s here, index peer_rx_first + s at the peer.
 struct flow_tx {
 	char peer[NAME_MAX_BYTES];
-	uint32_t peer_addr;	       // host byte order
+	struct ip_addr peer_addr;
 	uint32_t req_bytes, rep_bytes; // UDP payload
 	uint32_t window;	       // unpaced: at most so many requests in flight; 0 = open loop
 	double rate_pps;	       // of the flow, split over its streams; RATE_UNPACED = max
@@ -49,7 +50,7 @@ struct flow_tx {
 // What one agent answers to one peer: the mirror of that peer's flow_tx.
 struct flow_rx {
 	char peer[NAME_MAX_BYTES];
-	uint32_t peer_addr;
+	struct ip_addr peer_addr;
 	uint32_t req_bytes, rep_bytes;
 	uint32_t streams;
 	uint16_t sport_first;
@@ -87,9 +88,9 @@ struct hostcfg {
 	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;
 
-	uint32_t addr; // host byte order
+	struct ip_addr addr;
 	uint8_t prefix_len;
-	uint32_t gateway; // 0 = none
+	struct ip_addr gateway; // none = all peers are neighbours
 	uint16_t udp_port;
 	bool stamp_each; // send instant of each packet, not of its burst
 
@@ -106,7 +107,7 @@ struct hostcfg {
 	size_t rx_count;
 };
 
-// JSON: one key a field, named as the field; enums by their words, addresses as dotted quads, no
+// JSON: one key a field, named as the field; enums by their words, addresses as in ip_addr.h, no
 // gateway is null, an unpaced rate is "max", and "version": HOSTCFG_VERSION.
 //
 // Reads and checks every field and range; unknown, missing and duplicate keys are refused, and so

@@ -1,5 +1,6 @@
 #include "jsonmap.h"
 
+#include "ip_addr.h"
 #include "parse.h"
 
 #include <assert.h>
@@ -201,18 +202,19 @@ static int read_enum(const struct reader *r, const struct where *w, const struct
 	return wrong(r, w, v, "%s", form);
 }
 
-static int read_ip4(const struct reader *r, const struct where *w, const struct jm_row *row,
-		    json_t *v, uint32_t *member)
+static int read_ip(const struct reader *r, const struct where *w, const struct jm_row *row,
+		   json_t *v, struct ip_addr *member)
 {
 	bool null = row->flags & JM_ZERO_NULL;
 
 	if (null && json_is_null(v)) {
-		*member = 0;
+		*member = (struct ip_addr){ 0 };
 		return 0;
 	}
-	if (!json_is_string(v) || parse_ip4(json_string_value(v), member, NULL) < 0 || *member == 0)
+	if (!json_is_string(v) || parse_ip(json_string_value(v), member, NULL) < 0 ||
+	    ip_none(member) || ip_eq(member, &IP4(0)))
 		return wrong(r, w, v, "%s",
-			     null ? "an IPv4 address or null" : "an IPv4 address, as 198.18.0.1");
+			     null ? "an IP address or null" : "an IP address, as 198.18.0.1");
 	return 0;
 }
 
@@ -352,8 +354,8 @@ static int read_row(const struct reader *r, const struct where *w, const struct 
 		return read_string(r, w, row, v, member);
 	case JM_ENUM:
 		return read_enum(r, w, row, v, member);
-	case JM_IP4:
-		return read_ip4(r, w, row, v, member);
+	case JM_IP:
+		return read_ip(r, w, row, v, member);
 	case JM_OBJECT:
 		return read_object(r, w, row->map, v, member);
 	case JM_ARRAY:

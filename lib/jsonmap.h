@@ -20,7 +20,7 @@ enum jm_kind {
 	JM_DOUBLE,
 	JM_STRING, // char array of `size`; no control characters; min..max is its length
 	JM_ENUM,   // an enum that counts from 0 as name[0..names - 1]
-	JM_IP4,	   // uint32_t in host byte order <-> "198.18.0.1"
+	JM_IP,	   // struct ip_addr <-> "198.18.0.1", "2001:2::1"
 	JM_OBJECT, // struct of `map` inside this one
 	JM_ARRAY,  // pointer to owned structs of `map`; their number is the size_t at `count`
 	JM_UINTS,  // inline array of `names` uint16_t; the number in use is the size_t at `count`
@@ -29,7 +29,7 @@ enum jm_kind {
 };
 
 enum jm_flag {
-	JM_ZERO_NULL = 1 << 0,	  // UINT, IP4: 0 <-> null
+	JM_ZERO_NULL = 1 << 0,	  // UINT, IP: 0, none <-> null
 	JM_UNKNOWN_NULL = 1 << 1, // UINT of 8 bytes: UINT64_MAX <-> null. DOUBLE: NAN and negative
 				  // -> null -> -1
 	JM_MAX_WORD = 1 << 2,	  // DOUBLE: -1 <-> "max"

@@ -1,5 +1,6 @@
 #include "jsonmap.h"
 
+#include "ip_addr.h"
 #include "parse.h"
 
 #include <assert.h>
@@ -73,13 +74,13 @@ static json_t *write_enum(const struct jm_row *row, const void *member)
 	return json_string(row->name[v]);
 }
 
-static json_t *write_ip4(const struct jm_row *row, uint32_t addr)
+static json_t *write_ip(const struct jm_row *row, const struct ip_addr *addr)
 {
-	char buf[16];
+	char buf[IP_STR_MAX];
 
-	if (row->flags & JM_ZERO_NULL && addr == 0)
+	if (row->flags & JM_ZERO_NULL && ip_none(addr))
 		return json_null();
-	return json_string(ip4_str(addr, buf, sizeof(buf)));
+	return json_string(ip_str(addr, buf, sizeof(buf)));
 }
 
 static json_t *write_named(const struct jm_row *row, const uint64_t *member)
@@ -159,8 +160,8 @@ static json_t *write_row(const struct jm_row *row, const char *in, const char *r
 		return write_string(row, member);
 	case JM_ENUM:
 		return write_enum(row, member);
-	case JM_IP4:
-		return write_ip4(row, *(const uint32_t *)member);
+	case JM_IP:
+		return write_ip(row, member);
 	case JM_OBJECT:
 		return write_object(row->map, member, root);
 	case JM_ARRAY:

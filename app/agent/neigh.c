@@ -21,20 +21,20 @@ struct arp_frame {
 	struct rte_arp_hdr arp;
 } __attribute__((packed, aligned(2)));
 
-static uint32_t next_hop(const struct hostcfg *cfg, uint32_t peer)
+static const struct ip_addr *next_hop(const struct hostcfg *cfg, const struct ip_addr *peer)
 {
-	uint32_t mask = cfg->prefix_len == 0 ? 0 : ~0u << (32 - cfg->prefix_len);
-	return (peer & mask) == (cfg->addr & mask) || cfg->gateway == 0 ? peer : cfg->gateway;
+	bool near = ip_same_net(peer, &cfg->addr, cfg->prefix_len) || ip_none(&cfg->gateway);
+	return near ? peer : &cfg->gateway;
 }
 
-static size_t add_hop(struct neigh_table *t, uint32_t peer)
+static size_t add_hop(struct neigh_table *t, const struct ip_addr *peer)
 {
-	uint32_t addr = next_hop(t->cfg, peer);
+	const struct ip_addr *addr = next_hop(t->cfg, peer);
 	for (size_t i = 0; i < t->hop_count; i++) {
-		if (t->hop[i].addr == addr)
+		if (ip_eq(&t->hop[i].addr, addr))
 			return i;
 	}
-	t->hop[t->hop_count] = (struct neigh){ .addr = addr };
+	t->hop[t->hop_count] = (struct neigh){ .addr = *addr };
 	return t->hop_count++;
 }
 
@@ -57,9 +57,9 @@ int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_sh
 	    shared->rx_mac == NULL)
 		return err_set(e, ENOMEM, "no memory for %zu neighbours", flows);
 	for (size_t i = 0; i < cfg->tx_count; i++)
-		t->tx_hop[i] = add_hop(t, cfg->tx[i].peer_addr);
+		t->tx_hop[i] = add_hop(t, &cfg->tx[i].peer_addr);
 	for (size_t i = 0; i < cfg->rx_count; i++)
-		t->rx_hop[i] = add_hop(t, cfg->rx[i].peer_addr);
+		t->rx_hop[i] = add_hop(t, &cfg->rx[i].peer_addr);
 	return 0;
 }
 
@@ -73,6 +73,11 @@ void neigh_close(struct neigh_table *t)
 		free(t->shared->rx_mac);
 	}
 	*t = (struct neigh_table){ 0 };
+}
+
+static rte_be32_t addr_be(const struct ip_addr *a)
+{
+	return rte_cpu_to_be_32(ip4_of(a));
 }
 
 static uint64_t mac_word(const struct rte_ether_addr *mac)
@@ -114,7 +119,7 @@ static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode
 			 .arp_plen = sizeof(rte_be32_t),
 			 .arp_opcode = rte_cpu_to_be_16(opcode),
 			 .arp_data = { .arp_sha = t->mac,
-				       .arp_sip = rte_cpu_to_be_32(t->cfg->addr),
+				       .arp_sip = addr_be(&t->cfg->addr),
 				       .arp_tha = *target,
 				       .arp_tip = target_ip } },
 	};
@@ -131,7 +136,7 @@ static void ask(struct neigh_table *t, struct neigh *n)
 	char *d = rte_pktmbuf_append(m, FRAME_MIN_NO_FCS);
 	memset(d, 0, FRAME_MIN_NO_FCS);
 	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST,
-		 unicast ? &n->mac : &broadcast, &nobody, rte_cpu_to_be_32(n->addr));
+		 unicast ? &n->mac : &broadcast, &nobody, addr_be(&n->addr));
 	inject(t, m);
 }
 
@@ -154,7 +159,7 @@ static bool learn(struct neigh_table *t, const struct rte_arp_hdr *a, uint64_t n
 	bool known = false;
 	for (size_t i = 0; i < t->hop_count; i++) {
 		struct neigh *n = &t->hop[i];
-		if (rte_cpu_to_be_32(n->addr) != a->arp_data.arp_sip)
+		if (addr_be(&n->addr) != a->arp_data.arp_sip)
 			continue;
 		known = true;
 		bool news = !n->known || !rte_is_same_ether_addr(&n->mac, &a->arp_data.arp_sha);
@@ -186,7 +191,7 @@ static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 	}
 	bool known = learn(t, &a, now_ns);
 	if (a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
-	    a.arp_data.arp_tip != rte_cpu_to_be_32(t->cfg->addr)) {
+	    a.arp_data.arp_tip != addr_be(&t->cfg->addr)) {
 		if (known)
 			rte_pktmbuf_free(m);
 		else
@@ -214,7 +219,7 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	f->eth.dst_addr = f->eth.src_addr;
 	f->eth.src_addr = t->mac;
 	f->ip.dst_addr = f->ip.src_addr;
-	f->ip.src_addr = rte_cpu_to_be_32(t->cfg->addr);
+	f->ip.src_addr = addr_be(&t->cfg->addr);
 	f->ip.time_to_live = FRAME_TTL;
 	f->ip.hdr_checksum = 0;
 	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
@@ -254,11 +259,11 @@ void neigh_missing(const struct neigh_table *t, char *buf, size_t size)
 {
 	size_t n = 0;
 	buf[0] = '\0';
-	for (size_t i = 0; i < t->hop_count && n + 20 < size; i++) {
-		char ip[16];
+	for (size_t i = 0; i < t->hop_count && n + IP_STR_MAX + 2 < size; i++) {
+		char ip[IP_STR_MAX];
 		if (t->hop[i].known)
 			continue;
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
-				      ip4_str(t->hop[i].addr, ip, sizeof(ip)));
+				      ip_str(&t->hop[i].addr, ip, sizeof(ip)));
 	}
 }

@@ -8,7 +8,7 @@
 #include "err.h"
 
 struct neigh {
-	uint32_t addr; // next hop
+	struct ip_addr addr; // next hop
 	struct rte_ether_addr mac;
 	bool known;
 	unsigned int asked; // since the last answer

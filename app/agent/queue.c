@@ -112,16 +112,16 @@ static int alloc_trials(struct queue *q)
 }
 
 // What frames from `peer` to us must be.
-static struct expect expect_build(const struct queue_env *env, uint32_t peer, uint32_t payload,
-				  enum pmx_kind kind)
+static struct expect expect_build(const struct queue_env *env, const struct ip_addr *peer,
+				  uint32_t payload, enum pmx_kind kind)
 {
 	struct expect e;
 	struct frame f;
 	uint16_t port = env->cfg->udp_port;
 	frame_build(&f, &(struct frame_spec){
 				.dst_mac = env->mac,
-				.src = peer,
-				.dst = env->cfg->addr,
+				.src = ip4_of(peer),
+				.dst = ip4_of(&env->cfg->addr),
 				.sport = kind == PMX_REPLY ? port : 0,
 				.dport = kind == PMX_REQUEST ? port : 0,
 				.payload_bytes = payload,
@@ -151,8 +151,8 @@ static void build_reply(struct rx_flow *r, const struct queue_env *env, const st
 	struct frame reply;
 	frame_build(&reply, &(struct frame_spec){
 				    .src_mac = env->mac,
-				    .src = env->cfg->addr,
-				    .dst = f->peer_addr,
+				    .src = ip4_of(&env->cfg->addr),
+				    .dst = ip4_of(&f->peer_addr),
 				    .sport = env->cfg->udp_port,
 				    .payload_bytes = f->rep_bytes,
 				    .cookie = env->cfg->cookie,
@@ -170,8 +170,8 @@ static void build_requests(struct queue *q, const struct queue_env *env)
 	for (uint32_t i = 0; i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
 		struct rx_flow *r = &q->rx_flow[i];
-		r->addr = rte_cpu_to_be_32(f->peer_addr);
-		r->request = expect_build(env, f->peer_addr, f->req_bytes, PMX_REQUEST);
+		r->addr = rte_cpu_to_be_32(ip4_of(&f->peer_addr));
+		r->request = expect_build(env, &f->peer_addr, f->req_bytes, PMX_REQUEST);
 		build_reply(r, env, f);
 		r->request_lens = rx_lens(frame_len(f->req_bytes));
 		r->reply_len = frame_len(f->rep_bytes);
@@ -192,8 +192,8 @@ static void build_replies(struct queue *q, const struct queue_env *env)
 	const struct hostcfg *cfg = env->cfg;
 	for (uint32_t i = 0; i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
-		q->tx_flow[i].addr = rte_cpu_to_be_32(f->peer_addr);
-		q->tx_flow[i].reply = expect_build(env, f->peer_addr, f->rep_bytes, PMX_REPLY);
+		q->tx_flow[i].addr = rte_cpu_to_be_32(ip4_of(&f->peer_addr));
+		q->tx_flow[i].reply = expect_build(env, &f->peer_addr, f->rep_bytes, PMX_REPLY);
 		q->tx_flow[i].reply_lens = rx_lens(frame_len(f->rep_bytes));
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->reply[f->tx_first + s] = (struct rx_stream){
@@ -212,8 +212,8 @@ static void build_request(struct tx_stream *t, const struct queue_env *env, bool
 	struct frame frame;
 	frame_build(&frame, &(struct frame_spec){
 				    .src_mac = env->mac,
-				    .src = env->cfg->addr,
-				    .dst = f->peer_addr,
+				    .src = ip4_of(&env->cfg->addr),
+				    .dst = ip4_of(&f->peer_addr),
 				    .sport = (uint16_t)(f->sport_first + s),
 				    .dport = env->cfg->udp_port,
 				    .payload_bytes = f->req_bytes,
@@ -397,7 +397,7 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->burst = cfg->port.burst;
 	q->cookie_be = rte_cpu_to_be_16(cfg->cookie);
 	q->udp_port_be = rte_cpu_to_be_16(cfg->udp_port);
-	q->addr_be = rte_cpu_to_be_32(cfg->addr);
+	q->addr_be = rte_cpu_to_be_32(ip4_of(&cfg->addr));
 	memcpy(&q->mac48, &env->mac, RTE_ETHER_ADDR_LEN);
 	q->csum_hw = env->csum_hw;
 	q->idle = cfg->idle;

@@ -29,11 +29,11 @@ static bool add(struct misses *x, uint32_t by, uint32_t whom)
 	return true;
 }
 
-static size_t host_of(const struct matrix *m, uint32_t addr)
+static size_t host_of(const struct matrix *m, const struct ip_addr *addr)
 {
 	size_t i = 0;
 
-	while (i < m->host_count && m->host[i].addr != addr)
+	while (i < m->host_count && !ip_eq(&m->host[i].addr, addr))
 		i++;
 	return i;
 }
@@ -41,21 +41,21 @@ static size_t host_of(const struct matrix *m, uint32_t addr)
 // The addresses in one host's words. Returns how many of them are other hosts'.
 static size_t read_words(const struct matrix *m, uint32_t by, const char *words, struct misses *x)
 {
-	static const char digits[] = "0123456789.";
+	static const char digits[] = "0123456789abcdef:.";
 	size_t found = 0;
 
 	for (const char *p = words; *p != '\0';) {
 		size_t len = strspn(p, digits);
-		char word[32];
-		uint32_t addr;
+		char word[IP_STR_MAX];
+		struct ip_addr addr;
 
 		if (len > 0 && len < sizeof(word)) {
 			memcpy(word, p, len);
 			word[len] = '\0';
-			if (word[len - 1] == '.')
+			if (word[len - 1] == '.' || word[len - 1] == ':')
 				word[len - 1] = '\0';
-			if (parse_ip4(word, &addr, NULL) == 0) {
-				size_t whom = host_of(m, addr);
+			if (parse_ip(word, &addr, NULL) == 0) {
+				size_t whom = host_of(m, &addr);
 
 				if (whom < m->host_count && whom != by)
 					found += add(x, by, (uint32_t)whom);

@@ -45,9 +45,9 @@ struct matrix_host {
 	char device[DEVICE_MAX_BYTES]; // PCI address, kernel interface, or net_xxx[,devargs] vdev
 	char driver[NAME_MAX_BYTES];   // profile; "" = from the device
 	char role[16]; // "server" | "client" | "": for cabled vdevs (memif, vhost/virtio)
-	uint32_t addr;
+	struct ip_addr addr;
 	unsigned prefix_len;
-	uint32_t gateway; // 0 = none
+	struct ip_addr gateway; // none = there is none
 	unsigned queues;
 	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;

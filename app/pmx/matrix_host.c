@@ -134,6 +134,36 @@ static int set_role(const struct yaml_doc *d, const struct yaml_item *v, void *o
 	return role_read(d, v, h->role, sizeof(h->role), e);
 }
 
+// Neither unspecified, loopback nor multicast; RFC 4291, 2.4.
+static bool is_unicast(const struct ip_addr *a)
+{
+	static const struct ip_addr loopback = { { [15] = 1 } };
+	uint32_t four = ip4_of(a);
+
+	if (ip_is4(a))
+		return four >> 24 != 0 && four >> 24 != 127 && four >> 28 < 0xe;
+	return !ip_none(a) && !ip_eq(a, &loopback) && a->b[0] != 0xff;
+}
+
+// The subnet's own addresses: IPv4's network and broadcast, IPv6's of its routers (RFC
+// 4291, 2.6.1); point-to-point links have none (RFC 3021, RFC 6164). NULL = a host's.
+static const char *subnet_end(const struct ip_addr *a, unsigned prefix_len)
+{
+	bool zeros = true, ones = true;
+
+	if (prefix_len + 1 >= ip_bits(a))
+		return NULL;
+	for (unsigned i = prefix_len + 128 - ip_bits(a); i < 128; i++) {
+		bool bit = a->b[i / 8] >> (7 - i % 8) & 1;
+
+		zeros = zeros && !bit;
+		ones = ones && bit;
+	}
+	if (zeros)
+		return ip_is4(a) ? "network" : "routers'";
+	return ones && ip_is4(a) ? "broadcast" : NULL;
+}
+
 static int set_addr(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
 {
 	struct matrix_host *h = obj;
@@ -141,19 +171,18 @@ static int set_addr(const struct yaml_doc *d, const struct yaml_item *v, void *o
 
 	if (ret < 0)
 		return ret;
-	if (parse_ip4_prefix(v->text, &h->addr, &h->prefix_len, e) < 0)
+	if (parse_ip_prefix(v->text, &h->addr, &h->prefix_len, e) < 0)
 		return yaml_wrap(d, v->pos, "addr", e);
-
-	uint32_t mask = UINT32_MAX << (32 - h->prefix_len), host = h->addr & ~mask;
-	if (h->addr >> 24 == 0 || h->addr >> 24 == 127 || h->addr >> 28 >= 0xe)
+	if (!is_unicast(&h->addr) || !ip_is4(&h->addr))
 		return pos_fail(d->file, v->pos, e,
 				"addr '%s': not an address of a host: expected unicast IPv4, as "
 				"198.18.0.1/24",
 				v->text);
-	if (h->prefix_len < 31 && (host == 0 || host == ~mask))
+	const char *whose = subnet_end(&h->addr, h->prefix_len);
+	if (whose != NULL)
 		return pos_fail(d->file, v->pos, e,
 				"addr '%s': the %s address of its subnet: expected a host's",
-				v->text, host == 0 ? "network" : "broadcast");
+				v->text, whose);
 	return 0;
 }
 
@@ -165,7 +194,7 @@ static int set_gateway(const struct yaml_doc *d, const struct yaml_item *v, void
 
 	if (ret < 0)
 		return ret;
-	return parse_ip4(v->text, &h->gateway, e) < 0 ? yaml_wrap(d, v->pos, "gateway", e) : 0;
+	return parse_ip(v->text, &h->gateway, e) < 0 ? yaml_wrap(d, v->pos, "gateway", e) : 0;
 }
 
 static int set_lcores(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
@@ -242,8 +271,6 @@ static const struct yaml_table defaults_table = {
 static int host_check(const struct yaml_doc *d, const struct draft *draft,
 		      const struct matrix_host *h, struct err *e)
 {
-	uint32_t mask;
-
 	if (h->at.addr.line == 0)
 		return pos_fail(d->file, h->pos, e,
 				"host '%s': addr is missing: expected its data address, as "
@@ -260,12 +287,12 @@ static int host_check(const struct yaml_doc *d, const struct draft *draft,
 				"ssh '%s': transport local starts agents here: remove it, or say "
 				"'transport: ssh'",
 				h->ssh);
-	mask = UINT32_MAX << (32 - h->prefix_len);
-	if (h->gateway != 0 && (h->gateway == h->addr || ((h->gateway ^ h->addr) & mask) != 0)) {
-		char gateway[16], addr[16];
+	if (!ip_none(&h->gateway) &&
+	    (ip_eq(&h->gateway, &h->addr) || !ip_same_net(&h->gateway, &h->addr, h->prefix_len))) {
+		char gateway[IP_STR_MAX], addr[IP_STR_MAX];
 
-		ip4_str(h->gateway, gateway, sizeof(gateway));
-		ip4_str(h->addr, addr, sizeof(addr));
+		ip_str(&h->gateway, gateway, sizeof(gateway));
+		ip_str(&h->addr, addr, sizeof(addr));
 		return pos_fail(
 			d->file, h->at.gateway, e,
 			"gateway '%s': expected another address in %s/%u, the subnet of host "
@@ -308,7 +335,7 @@ static int cmp_name(const struct matrix_host *a, const struct matrix_host *b)
 
 static int cmp_addr(const struct matrix_host *a, const struct matrix_host *b)
 {
-	return (a->addr > b->addr) - (a->addr < b->addr);
+	return ip_cmp(&a->addr, &b->addr);
 }
 
 static int cmp_ssh(const struct matrix_host *a, const struct matrix_host *b)
@@ -351,7 +378,7 @@ static const struct matrix_host *twin_find(struct draft *draft,
 static int twins_refuse(const struct yaml_doc *d, struct draft *draft, struct err *e)
 {
 	const struct matrix_host *h, *twin;
-	char addr[16];
+	char addr[IP_STR_MAX];
 
 	h = twin_find(draft, cmp_name, &twin);
 	if (h != NULL)
@@ -363,7 +390,7 @@ static int twins_refuse(const struct yaml_doc *d, struct draft *draft, struct er
 		return pos_fail(
 			d->file, h->at.addr, e,
 			"addr '%s': host '%s' has it too (line %d): expected one of its own",
-			ip4_str(h->addr, addr, sizeof(addr)), twin->name, twin->at.addr.line);
+			ip_str(&h->addr, addr, sizeof(addr)), twin->name, twin->at.addr.line);
 	h = draft->m.transport == TRANSPORT_SSH ? twin_find(draft, cmp_ssh, &twin) : NULL;
 	if (h != NULL)
 		return pos_fail(d->file, h->at.ssh, e,

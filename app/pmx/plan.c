@@ -152,17 +152,16 @@ static int size_check(const struct matrix *m, const char *what, uint32_t bytes, 
 static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struct err *e)
 {
 	const struct matrix_host *s = &m->host[src], *d = &m->host[dst];
-	uint32_t mask = UINT32_MAX << (32 - s->prefix_len);
-	char from[16], to[16];
+	char from[IP_STR_MAX], to[IP_STR_MAX];
 
-	if (((s->addr ^ d->addr) & mask) == 0 || s->gateway != 0)
+	if (ip_same_net(&s->addr, &d->addr, s->prefix_len) || !ip_none(&s->gateway))
 		return 0;
 	return pos_fail(
 		m->file, s->at.addr, e,
 		"addr '%s/%u': host '%s' at %s is in another subnet: expected the same one, or "
 		"a 'gateway:' for host '%s'",
-		ip4_str(s->addr, from, sizeof(from)), s->prefix_len, d->name,
-		ip4_str(d->addr, to, sizeof(to)), s->name);
+		ip_str(&s->addr, from, sizeof(from)), s->prefix_len, d->name,
+		ip_str(&d->addr, to, sizeof(to)), s->name);
 }
 
 static int rate_decide(const struct plan_input *in, const struct pair *pair, double *pps,

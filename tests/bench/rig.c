@@ -37,7 +37,7 @@ static void add_flow(struct hostcfg *c, const struct rig_opts *o, uint32_t i)
 	uint16_t sport = (uint16_t)(65536 - streams);
 	if (has_tx(o->work)) {
 		c->tx[c->tx_count++] = (struct flow_tx){
-			.peer_addr = NET + 256 + i,
+			.peer_addr = IP4(NET + 256 + i),
 			.req_bytes = o->payload_bytes,
 			.rep_bytes = o->payload_bytes,
 			.rate_pps =
@@ -50,7 +50,7 @@ static void add_flow(struct hostcfg *c, const struct rig_opts *o, uint32_t i)
 		return;
 	}
 	c->rx[c->rx_count++] = (struct flow_rx){
-		.peer_addr = NET + 256 + i,
+		.peer_addr = IP4(NET + 256 + i),
 		.req_bytes = o->payload_bytes,
 		.rep_bytes = o->payload_bytes,
 		.streams = streams,
@@ -73,7 +73,7 @@ static int fill_config(struct hostcfg *c, const struct rig_opts *o, struct err *
 		.hugepages = o->hugepages,
 		.idle = IDLE_SPIN,
 		.lcore_count = o->queues,
-		.addr = NET + 1,
+		.addr = IP4(NET + 1),
 		.prefix_len = 15,
 		.udp_port = 5300,
 		.stamp_each = o->stamp_each,

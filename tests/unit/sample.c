@@ -9,7 +9,7 @@ void sample_hostcfg(struct hostcfg *c)
 {
 	static const struct flow_tx tx[] = {
 		{ .peer = "b",
-		  .peer_addr = 0xc6120002,
+		  .peer_addr = IP4_INIT(0xc6120002),
 		  .req_bytes = 18,
 		  .rep_bytes = 470,
 		  .rate_pps = 5000.5,
@@ -18,7 +18,7 @@ void sample_hostcfg(struct hostcfg *c)
 		  .tx_first = 0,
 		  .peer_rx_first = 12 },
 		{ .peer = "\xc3\xa9t\xc3\xa9",
-		  .peer_addr = 0xc6120003,
+		  .peer_addr = IP4_INIT(0xc6120003),
 		  .req_bytes = 64,
 		  .rep_bytes = 1472,
 		  .rate_pps = RATE_UNPACED,
@@ -30,7 +30,7 @@ void sample_hostcfg(struct hostcfg *c)
 	};
 	static const struct flow_rx rx[] = {
 		{ .peer = "b",
-		  .peer_addr = 0xc6120002,
+		  .peer_addr = IP4_INIT(0xc6120002),
 		  .req_bytes = 19,
 		  .rep_bytes = 471,
 		  .streams = 3,
@@ -64,9 +64,9 @@ void sample_hostcfg(struct hostcfg *c)
 		.idle = IDLE_SLEEP,
 		.lcores = { 3, 200 },
 		.lcore_count = 2,
-		.addr = 0xc6120001,
+		.addr = IP4_INIT(0xc6120001),
 		.prefix_len = 24,
-		.gateway = 0xc61200fe,
+		.gateway = IP4_INIT(0xc61200fe),
 		.udp_port = 5300,
 		.warmup_ns = 1000000000,
 		.duration_ns = 10000000000,

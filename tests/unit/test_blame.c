@@ -15,7 +15,7 @@ static void blamed_are(const char *want, const char *const waits[HOSTS])
 	char got[HOSTS + 1] = "";
 
 	for (uint32_t i = 0; i < HOSTS; i++)
-		host[i].addr = 0xc6120001 + i;
+		host[i].addr = IP4(0xc6120001 + i);
 	blame_find(&m, waits, blamed);
 	for (size_t i = 0, n = 0; i < HOSTS; i++)
 		if (blamed[i])

@@ -124,7 +124,7 @@ static void round_trip(void **state)
 	assert_string_equal(m->host[1].name, "null");
 	assert_string_equal(m->host[1].ssh, "ops@192.0.2.2:2222");
 	assert_string_equal(m->host[2].ssh, "[2001:db8::1]:22");
-	assert_int_equal(m->host[2].addr, 0x0a010003);
+	assert_int_equal(ip4_of(&m->host[2].addr), 0x0a010003);
 	assert_int_equal(m->host[2].prefix_len, 29);
 	assert_int_equal(m->host[2].queues, 2);
 	assert_string_equal(m->host[0].device, "eth1");

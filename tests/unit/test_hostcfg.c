@@ -57,13 +57,13 @@ static void fields_come_back(void **state)
 	assert_int_equal(got.port.txd, 2048);
 	assert_memory_equal(got.lcores, want.lcores, sizeof(got.lcores));
 	assert_int_equal(got.lcore_count, 2);
-	assert_int_equal(got.addr, want.addr);
-	assert_int_equal(got.gateway, want.gateway);
+	assert_true(ip_eq(&got.addr, &want.addr));
+	assert_true(ip_eq(&got.gateway, &want.gateway));
 	assert_int_equal(got.drain_ns, want.drain_ns);
 	assert_int_equal(got.tx_count, 2);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(got.tx[i].peer, want.tx[i].peer);
-		assert_int_equal(got.tx[i].peer_addr, want.tx[i].peer_addr);
+		assert_true(ip_eq(&got.tx[i].peer_addr, &want.tx[i].peer_addr));
 		assert_true(got.tx[i].rate_pps == want.tx[i].rate_pps);
 		assert_int_equal(got.tx[i].sport_first, want.tx[i].sport_first);
 		assert_int_equal(got.tx[i].peer_rx_first, want.tx[i].peer_rx_first);
@@ -201,13 +201,13 @@ static void refused(void **state)
 		{ "port.restart_until_link", "1",
 		  "$.port.restart_until_link: 1: expected true or false" },
 		// addresses
-		{ "addr", "null", "$.addr: null: expected an IPv4 address, as 198.18.0.1" },
+		{ "addr", "null", "$.addr: null: expected an IP address, as 198.18.0.1" },
 		{ "addr", "\"0.0.0.0\"",
-		  "$.addr: \"0.0.0.0\": expected an IPv4 address, as 198.18.0.1" },
+		  "$.addr: \"0.0.0.0\": expected an IP address, as 198.18.0.1" },
 		{ "addr", "3323068417",
-		  "$.addr: 3323068417: expected an IPv4 address, as 198.18.0.1" },
+		  "$.addr: 3323068417: expected an IP address, as 198.18.0.1" },
 		{ "gateway", "\"198.18.0\"",
-		  "$.gateway: \"198.18.0\": expected an IPv4 address or null" },
+		  "$.gateway: \"198.18.0\": expected an IP address or null" },
 		// what several fields say together
 		{ "port.vdev", "\"\"", "$.port: expected either vdev or pci to be given" },
 		{ "port.pci", "\"0000:01:00.0\"",

@@ -157,9 +157,9 @@ static void every_key(void **state)
 	assert_string_equal(zeta->name, "zeta");
 	assert_string_equal(zeta->ssh, "root@192.0.2.1:22");
 	assert_string_equal(zeta->device, "eth1");
-	assert_int_equal(zeta->addr, 0xc6120001);
+	assert_int_equal(ip4_of(&zeta->addr), 0xc6120001);
 	assert_int_equal(zeta->prefix_len, 24);
-	assert_int_equal(zeta->gateway, 0xc61200fe);
+	assert_int_equal(ip4_of(&zeta->gateway), 0xc61200fe);
 	assert_int_equal(zeta->queues, 2);
 	assert_int_equal(zeta->lcore_count, 2);
 	assert_int_equal(zeta->lcores[1], 4);

@@ -33,7 +33,7 @@ static struct rig *rig_make(uint32_t req_bytes, uint32_t rep_bytes)
 	struct err e = { 0 };
 	assert_non_null(r);
 	r->tx = (struct flow_tx){ .peer = "b",
-				  .peer_addr = PEER,
+				  .peer_addr = IP4(PEER),
 				  .req_bytes = req_bytes,
 				  .rep_bytes = rep_bytes,
 				  .rate_pps = 1000,
@@ -41,7 +41,7 @@ static struct rig *rig_make(uint32_t req_bytes, uint32_t rep_bytes)
 				  .sport_first = 50000,
 				  .peer_rx_first = 70000 };
 	r->rx = (struct flow_rx){ .peer = "b",
-				  .peer_addr = PEER,
+				  .peer_addr = IP4(PEER),
 				  .req_bytes = req_bytes,
 				  .rep_bytes = rep_bytes,
 				  .streams = STREAMS,
@@ -49,7 +49,7 @@ static struct rig *rig_make(uint32_t req_bytes, uint32_t rep_bytes)
 				  .peer_tx_first = 0x12345 };
 	r->cfg = (struct hostcfg){ .cookie = 0xabcd,
 				   .host_count = 2,
-				   .addr = ADDR,
+				   .addr = IP4(ADDR),
 				   .prefix_len = 24,
 				   .udp_port = PORT,
 				   .duration_ns = 1000000000,
