@@ -1,5 +1,6 @@
 #include "capacity.h"
 
+#include "result.h"
 #include "units.h"
 
 #include <errno.h>
@@ -21,9 +22,9 @@ const char *const fit_name[FIT_COUNT] = {
 };
 
 // NAN for an unpaced flow makes every sum that it is in NAN.
-static void flow_add(struct capacity *c, const struct plan_flow *f)
+static void flow_add(struct capacity_host *host, const struct plan_flow *f)
 {
-	struct capacity_host *s = &c->host[f->src], *d = &c->host[f->dst];
+	struct capacity_host *s = &host[f->src], *d = &host[f->dst];
 	double pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 
 	s->flows_out++;
@@ -75,24 +76,103 @@ static void rate_host(struct capacity_host *h, const struct profile *p, double n
 		h->fit = h->load_pct > FULL_PCT ? FIT_OVER : FIT_OK;
 }
 
+// Whether h asks more of its host than what was found so far.
+static bool is_worse(const struct capacity_host *h, const struct capacity_host *than)
+{
+	static const int rank[FIT_COUNT] = { [FIT_UNPACED] = 1, [FIT_OVER] = 2 };
+
+	if (rank[h->fit] != rank[than->fit])
+		return rank[h->fit] > rank[than->fit];
+	if (!isnan(h->load_pct))
+		return h->load_pct > than->load_pct;
+	return fmax(h->tx_l1_bps, h->rx_l1_bps) > fmax(than->tx_l1_bps, than->rx_l1_bps);
+}
+
+// Flows by layer: those of layer l are order[first[l]] to order[first[l + 1] - 1].
+struct by_layer {
+	uint32_t *order; // owned, as is first
+	size_t *first;
+};
+
+static int layers_sort(const struct plan *p, struct by_layer *b)
+{
+	size_t *next = calloc(p->layers + 2, sizeof(*next));
+
+	b->order = calloc(p->flow_count, sizeof(*b->order));
+	b->first = next;
+	if (b->order == NULL || next == NULL)
+		return -ENOMEM;
+	// counted two on, so that filling leaves each layer's end, the next one's beginning
+	for (size_t i = 0; i < p->flow_count; i++)
+		next[p->flow[i].layer + 2]++;
+	for (size_t layer = 2; layer < p->layers + 2; layer++)
+		next[layer] += next[layer - 1];
+	for (size_t i = 0; i < p->flow_count; i++)
+		b->order[next[p->flow[i].layer + 1]++] = (uint32_t)i;
+	return 0;
+}
+
+struct rating {
+	const struct profile *profile;
+	double nic_gbps, nic_mpps;
+};
+
+// Adds one layer up in `now`, and keeps what is worse than before of each host.
+static void layer_add(struct capacity *c, const struct plan *p, const struct by_layer *b,
+		      uint32_t layer, const struct rating *r, struct capacity_host *now)
+{
+	double pps = 0;
+
+	memset(now, 0, c->host_count * sizeof(*now));
+	for (size_t i = b->first[layer]; i < b->first[layer + 1]; i++) {
+		const struct plan_flow *f = &p->flow[b->order[i]];
+
+		flow_add(now, f);
+		pps += f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
+	}
+	if (layer == 0 || isnan(pps) || pps > c->requests_pps)
+		c->requests_pps = pps;
+	for (size_t i = 0; i < c->host_count; i++) {
+		now[i].layer = p->layers > 1 ? layer : COUNTER_UNKNOWN;
+		rate_host(&now[i], &r->profile[i], r->nic_gbps, r->nic_mpps);
+		if (layer == 0 || is_worse(&now[i], &c->host[i]))
+			c->host[i] = now[i];
+	}
+}
+
+static int layers_add(struct capacity *c, const struct plan *p, const struct rating *r)
+{
+	struct capacity_host *now = calloc(c->host_count, sizeof(*now));
+	struct by_layer b = { 0 };
+	int ret = now == NULL ? -ENOMEM : layers_sort(p, &b);
+
+	for (uint32_t layer = 0; ret == 0 && layer < p->layers; layer++)
+		layer_add(c, p, &b, layer, r, now);
+	free(b.order);
+	free(b.first);
+	free(now);
+	return ret;
+}
+
 int capacity_build(const struct plan *p, const struct profile *profile, double nic_gbps,
 		   double nic_mpps, struct capacity *c, struct err *e)
 {
+	struct rating rating = { profile, nic_gbps, nic_mpps };
+
 	*c = (struct capacity){
 		.host = calloc(p->host_count, sizeof(*c->host)),
 		.host_count = p->host_count,
 		.worst = SIZE_MAX,
 		.scale = NAN,
 	};
-	if (c->host == NULL)
+	if (c->host == NULL || layers_add(c, p, &rating) < 0) {
+		capacity_free(c);
 		return err_set(e, ENOMEM, "out of memory for %zu hosts", p->host_count);
-	for (size_t i = 0; i < p->flow_count; i++)
-		flow_add(c, &p->flow[i]);
+	}
 	for (size_t i = 0; i < p->host_count; i++) {
 		struct capacity_host *h = &c->host[i];
 
 		memcpy(h->name, p->matrix->host[i].name, sizeof(h->name));
-		rate_host(h, &profile[i], nic_gbps, nic_mpps);
 		c->over += h->fit == FIT_OVER;
 		c->unpaced += h->fit == FIT_UNPACED;
 		c->unrated += h->fit == FIT_UNRATED;

@@ -1,6 +1,7 @@
 // Capacity: what a plan asks of every host's NIC, each way, against what it is rated at. A host
 // sends its own requests and the replies that it owes, and receives the others' requests and the
-// replies to its own. Pure.
+// replies to its own. Of a rotation one layer is at work at a time: each host is shown in the layer
+// that asks most of it. Pure.
 #pragma once
 
 #include "plan.h"
@@ -23,6 +24,7 @@ extern const char *const fit_name[FIT_COUNT];
 
 struct capacity_host {
 	char name[NAME_MAX_BYTES];
+	uint64_t layer; // whose flows and rates these are; COUNTER_UNKNOWN without a rotation
 	uint64_t flows_out, flows_in;
 	// packets/s; NAN with an unpaced flow
 	double requests_pps, owed_pps; // sent: requests of its own, replies to the others'
@@ -39,7 +41,8 @@ struct capacity {
 	size_t host_count;
 	size_t over, unpaced, unrated; // hosts
 	size_t worst;		       // host with the highest load; SIZE_MAX = none known
-	double scale;		       // what every rate may be multiplied by; NAN = unknown
+	double requests_pps; // of all hosts, in the fullest layer; NAN with an unpaced flow
+	double scale;	     // what every rate may be multiplied by; NAN = unknown
 };
 
 // nic_gbps (L1) and nic_mpps: rating of every NIC each way, <= 0 = the profile's. profile is

@@ -25,6 +25,7 @@ static struct cell fit(const void *ctx, const void *item)
 // clang-format off
 static const struct column column[] = {
 	{ NAME("host", "host"), AT(TEXT, name) },
+	{ PACKETS("layer", "layer"), AT(U64, layer) },
 	{ PACKETS("flows_out", "flows out"), AT(U64, flows_out) },
 	{ PACKETS("flows_in", "flows in"), AT(U64, flows_in) },
 	{ PPS("requests_pps", "requests/s"), AT(DOUBLE, requests_pps) },
@@ -54,19 +55,39 @@ static struct table table_of(const struct capacity *c)
 	};
 }
 
-static double total_pps(const struct plan *p)
-{
-	double sum = 0;
+#define SECOND_NS 1e9
 
-	for (size_t i = 0; i < p->flow_count; i++)
-		sum += p->flow[i].rate_pps == RATE_UNPACED ? NAN : p->flow[i].rate_pps;
-	return sum;
+static double cycle_s(const struct plan *p)
+{
+	return (double)p->matrix->traffic.dwell_ns * p->layers / SECOND_NS;
 }
 
-static void put_title(FILE *f, const struct plan *p, bool colour)
+// What a rotation measures of its cycle, and in which time.
+static void put_rotation(FILE *f, const struct plan *p)
 {
 	const struct matrix *m = p->matrix;
-	double pps = total_pps(p);
+	double window = (double)m->timing.duration_ns / SECOND_NS, cycle = cycle_s(p);
+	char text[512] = "", each[32], whole[32], shown[32];
+
+	if (p->layers == 1)
+		return;
+	text_append(text, sizeof(text),
+		    "%u layers of %s each, a cycle of %s; hosts are shown in their worst layer",
+		    p->layers, ns_str((double)m->traffic.dwell_ns, each, sizeof(each)),
+		    ns_str(cycle * SECOND_NS, whole, sizeof(whole)));
+	if (window < cycle)
+		text_append(text, sizeof(text),
+			    ". The window of %s has %.0f of them: a whole cycle takes --for %.9gs",
+			    ns_str(window * SECOND_NS, shown, sizeof(shown)),
+			    ceil(window / cycle * p->layers), cycle);
+	text_wrapped(f, "ROTATION    ", text);
+	fputc('\n', f);
+}
+
+static void put_title(FILE *f, const struct plan *p, const struct capacity *c, bool colour)
+{
+	const struct matrix *m = p->matrix;
+	double pps = c->requests_pps;
 	char buf[RATE_STR_MAX];
 
 	text_begin(f, TEXT_BOLD, colour);
@@ -78,8 +99,10 @@ static void put_title(FILE *f, const struct plan *p, bool colour)
 	if (isnan(pps))
 		fputs("\n\n", f);
 	else
-		fprintf(f, "\n%s of requests in all, as many replies\n\n",
-			rate_unit_str(pps, "pps", buf, sizeof(buf)));
+		fprintf(f, "\n%s of requests in all%s, as many replies\n\n",
+			rate_unit_str(pps, "pps", buf, sizeof(buf)),
+			p->layers > 1 ? " in the fullest layer" : "");
+	put_rotation(f, p);
 }
 
 // How to make the worst host fit.
@@ -88,7 +111,7 @@ static void fix_write(const struct plan *p, const struct capacity *c, char *buf,
 	const struct matrix *m = p->matrix;
 	const struct capacity_host *h = &c->host[c->worst];
 	const char *less = strchr(h->limit, 'G') != NULL ? ", smaller requests or replies" : "";
-	bool one_rate = m->traffic.pattern == PATTERN_MESH && m->traffic.cell_count == 0 &&
+	bool one_rate = m->traffic.pattern != PATTERN_CELLS && m->traffic.cell_count == 0 &&
 			m->traffic.line_pct == 0;
 	char rate[RATE_STR_MAX], now[RATE_STR_MAX];
 
@@ -107,17 +130,23 @@ static void fix_write(const struct plan *p, const struct capacity *c, char *buf,
 
 static void verdict_write(const struct capacity *c, char *buf, size_t size)
 {
+	struct table t = table_of(c);
+	const struct column *pct = &column[table_find(&t, "load_pct")];
+	char load[CELL_TEXT_MAX] = "";
+
+	if (c->worst != SIZE_MAX) {
+		struct cell cell = cell_real(c->host[c->worst].load_pct);
+
+		cell_unit_str(pct, &cell, load, sizeof(load));
+	}
 	buf[0] = '\0';
 	if (c->over > 0)
-		text_append(buf, size,
-			    "over capacity on %zu of %zu hosts; the worst is %s with %.1f %%",
-			    c->over, c->host_count, c->host[c->worst].name,
-			    c->host[c->worst].load_pct);
+		text_append(buf, size, "over capacity on %zu of %zu hosts; the worst is %s with %s",
+			    c->over, c->host_count, c->host[c->worst].name, load);
 	else if (c->worst != SIZE_MAX)
 		text_append(buf, size,
-			    "every NIC with a rating carries it; the most loaded is %s with "
-			    "%.1f %%",
-			    c->host[c->worst].name, c->host[c->worst].load_pct);
+			    "every NIC with a rating carries it; the most loaded is %s with %s",
+			    c->host[c->worst].name, load);
 	else
 		text_append(buf, size, "nothing to compare");
 	if (c->unpaced > 0)
@@ -138,7 +167,7 @@ void capacity_text(FILE *f, const struct plan *p, const struct capacity *c, bool
 	enum text_style style = c->over > 0 ? TEXT_BAD : TEXT_GOOD;
 	char text[1024];
 
-	put_title(f, p, colour);
+	put_title(f, p, c, colour);
 	render_table_text(f, &t, colour);
 	fputc('\n', f);
 	verdict_write(c, text, sizeof(text));
@@ -166,7 +195,9 @@ void capacity_json(FILE *f, const struct plan *p, const struct capacity *c)
 	json_put_count(&j, "request_bytes", p->matrix->traffic.req_bytes);
 	json_put_count(&j, "reply_bytes", p->matrix->traffic.rep_bytes);
 	json_put_count(&j, "flows", p->flow_count);
-	json_put_real(&j, "requests_pps", total_pps(p));
+	json_put_real(&j, "requests_pps", c->requests_pps);
+	json_put_count(&j, "layers", p->layers);
+	json_put_real(&j, "cycle_s", p->layers > 1 ? cycle_s(p) : NAN);
 	json_put_key(&j, t.key);
 	json_put_begin(&j, '[');
 	for (size_t r = 0; r < t.rows; r++) {

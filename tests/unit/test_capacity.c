@@ -148,6 +148,180 @@ static json_t *json_of(const struct planned *p, const struct capacity *c)
 	return json;
 }
 
+#define FOUR RACK "  d: {addr: 198.18.0.4/24}\n"
+
+// What every shape asks of four hosts at 100k a pair and 1 Mpps a NIC: flows out and in of each,
+// and what is said.
+static void shapes(void **state)
+{
+	static const struct {
+		const char *traffic;
+		unsigned out[4], in[4];
+		double load[4];
+		const char *said;
+	} t[] = {
+		{ "rate: 200k",
+		  { 3, 3, 3, 3 },
+		  { 3, 3, 3, 3 },
+		  { 120, 120, 120, 120 },
+		  "over capacity on 4 of 4 hosts; the worst is a with 120.0 %\n"
+		  "FIX         rate: 166.6k fits everywhere (now 200k)" },
+		{ "rate: 200k, peers: 2",
+		  { 2, 2, 2, 2 },
+		  { 2, 2, 2, 2 },
+		  { 80, 80, 80, 80 },
+		  "every NIC with a rating carries it; the most loaded is a with 80.0 %" },
+		{ "rate: 600k, pattern: pairs",
+		  { 1, 1, 1, 1 },
+		  { 1, 1, 1, 1 },
+		  { 120, 120, 120, 120 },
+		  "FIX         rate: 500k fits everywhere (now 600k)" },
+		{ "rate: 400k, pattern: one-to-many, hub: b",
+		  { 0, 3, 0, 0 },
+		  { 1, 0, 1, 1 },
+		  { 40, 120, 40, 40 },
+		  "over capacity on 1 of 4 hosts; the worst is b with 120.0 %\n"
+		  "FIX         rate: 333.3k fits everywhere (now 400k)" },
+		{ "rate: 200k, pattern: many-to-one, hub: [a, b]",
+		  { 0, 0, 2, 2 },
+		  { 2, 2, 0, 0 },
+		  { 40, 40, 40, 40 },
+		  "every NIC with a rating carries it" },
+		{ "rate: 300k, pattern: halves",
+		  { 2, 2, 2, 2 },
+		  { 2, 2, 2, 2 },
+		  { 120, 120, 120, 120 },
+		  "rate: 250k fits everywhere (now 300k)" },
+		{ "pattern: cells, cells: {a: {b: 1.1M}}",
+		  { 1, 0, 0, 0 },
+		  { 0, 1, 0, 0 },
+		  { 110, 110, 0, 0 },
+		  "over capacity on 2 of 4 hosts; the worst is a with 110.0 %\n"
+		  "FIX         multiply every rate by 0.909" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct planned p;
+		struct capacity c;
+		struct err e = { 0 };
+		char text[1024], *shown;
+		size_t len;
+
+		snprintf(text, sizeof(text), FOUR "traffic: {%s}\n", t[i].traffic);
+		planned_good(&p, text);
+		assert_int_equal(capacity_build(&p.plan, p.profile, 0, 1, &c, &e), 0);
+		for (size_t h = 0; h < 4; h++) {
+			assert_int_equal(c.host[h].flows_out, t[i].out[h]);
+			assert_int_equal(c.host[h].flows_in, t[i].in[h]);
+			near(c.host[h].load_pct, t[i].load[h]);
+			assert_int_equal(c.host[h].fit, t[i].load[h] > 100 ? FIT_OVER : FIT_OK);
+		}
+		FILE *f = open_memstream(&shown, &len);
+		assert_non_null(f);
+		capacity_text(f, &p.plan, &c, false);
+		fclose(f);
+		if (strstr(shown, t[i].said) == NULL)
+			fail_msg("'%s' is not in:\n%s", t[i].said, shown);
+		free(shown);
+		capacity_free(&c);
+		planned_free(&p);
+	}
+}
+
+// Of a rotation, the worst layer of each host and not the sum.
+static void rotation(void **state)
+{
+	struct planned p;
+	struct capacity c;
+	struct err e = { 0 };
+
+	(void)state;
+	planned_good(&p, FOUR "traffic: {rate: 100k, reply: 512, peers: 2, dwell: 1s}\n");
+	assert_int_equal(capacity_build(&p.plan, p.profile, 1, 0, &c, &e), 0);
+	near(c.requests_pps, 800e3);
+	for (size_t h = 0; h < 4; h++) {
+		assert_int_equal(c.host[h].layer, 0);
+		assert_int_equal(c.host[h].flows_out, 2);
+		assert_int_equal(c.host[h].flows_in, 2);
+		near(c.host[h].tx_pps, 400e3);
+		near(c.host[h].tx_l1_bps, 200e3 * (84 + 578) * 8);
+	}
+	capacity_free(&c);
+	planned_free(&p);
+
+	// a pair of the other layer that asks for more shows both its hosts in that
+	planned_good(&p, FOUR "traffic: {rate: 100k, peers: 2, seed: 42, dwell: 1s,\n"
+			      "  cells: {b: {a: 1M}}}\n");
+	assert_int_equal(capacity_build(&p.plan, p.profile, 0, 1, &c, &e), 0);
+	assert_int_equal(c.host[0].layer, 1); // of b to a, by the order of the seed
+	assert_int_equal(c.host[1].layer, 1);
+	assert_int_equal(c.host[2].layer, 0);
+	near(c.host[0].load_pct, 110);
+	assert_int_equal(c.host[0].flows_out, 1);
+	assert_int_equal(c.over, 2);
+	near(c.requests_pps, 1.3e6);
+	json_t *json = json_of(&p, &c);
+	assert_int_equal(json_integer_value(json_object_get(json, "layers")), 2);
+	near(json_number_value(json_object_get(json, "cycle_s")), 2);
+	json_decref(json);
+	capacity_free(&c);
+	planned_free(&p);
+}
+
+// Lines that were broken for the width, whole again.
+static void unwrap(char *text)
+{
+	static const char broken[] = "\n            ";
+	const size_t cut = sizeof(broken) - 2;
+
+	for (char *at = text; (at = strstr(at, broken)) != NULL;) {
+		memmove(at, at + cut, strlen(at + cut) + 1);
+		*at = ' ';
+	}
+}
+
+// Beyond one cycle or within it.
+static void cycles(void **state)
+{
+	static const struct {
+		const char *duration, *said;
+	} t[] = {
+		{ "2s", NULL },
+		{ "1s", "has 1 of them: a whole cycle takes --for 2s" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct planned p;
+		struct capacity c;
+		struct err e = { 0 };
+		char text[1024], *shown;
+		size_t len;
+
+		snprintf(text, sizeof(text),
+			 FOUR "traffic: {rate: 1k, peers: 2, dwell: 1s}\n"
+			      "timing: {duration: %s}\n",
+			 t[i].duration);
+		planned_good(&p, text);
+		assert_int_equal(capacity_build(&p.plan, p.profile, 0, 1, &c, &e), 0);
+		FILE *f = open_memstream(&shown, &len);
+		assert_non_null(f);
+		capacity_text(f, &p.plan, &c, false);
+		fclose(f);
+		assert_non_null(
+			strstr(shown, "ROTATION    2 layers of 1.00 s each, a cycle of 2.00 s"));
+		unwrap(shown);
+		if (t[i].said != NULL)
+			assert_non_null(strstr(shown, t[i].said));
+		else
+			assert_null(strstr(shown, "a whole cycle"));
+		free(shown);
+		capacity_free(&c);
+		planned_free(&p);
+	}
+}
+
 static void shown(void **state)
 {
 	struct planned p;
@@ -217,7 +391,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ways),	  cmocka_unit_test(line_rate),
 		cmocka_unit_test(not_comparable), cmocka_unit_test(profile_rating),
-		cmocka_unit_test(shown),	  cmocka_unit_test(rate_strings),
+		cmocka_unit_test(shown),	  cmocka_unit_test(shapes),
+		cmocka_unit_test(rotation),	  cmocka_unit_test(cycles),
+		cmocka_unit_test(rate_strings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
