@@ -85,7 +85,8 @@ struct result {
 	char host[NAME_MAX_BYTES], run_id[NAME_MAX_BYTES];
 	char pmx_version[32], dpdk_version[64];
 	char state[16];	   // "running", "done"
-	char ended_by[16]; // "plan", "stop", "lease", "signal", "unarmed", "" while running
+	char ended_by[16]; // "plan", "stop", "reload", "lease", "signal", "unarmed", "" while
+			   // running
 	char driver[64], mac[18];
 	double tsc_hz;
 	struct trial *trial; // owned

@@ -3,13 +3,16 @@
 // the agent answers every line with exactly one line, in order:
 //
 //   {"cmd":"hello"}             {"ok":true,"pmx":"0.1.0","host":"a","run_id":"..","state":"init",
-//                                "pid":1}
+//                                "pid":1,"end_ns":N}: when the measured trial is to end, of the
+//                               agent's clock; null = not armed
 //   {"cmd":"time"}              {"ok":true,"mono_ns":N}: CLOCK_MONOTONIC_RAW of the agent
 //   {"cmd":"status"}            {"ok":true,"state":"running", ...}: struct status below
 //   {"cmd":"arm","start_ns":N}  {"ok":true}: first trial starts at N of the agent's clock; in state
-//                               ready only
+//                               ready only. With "elapsed_ns":M the agent joins a run of which
+//                               M are over by then: what is left of its trials begins at N
 //   {"cmd":"stop","at_ns":N}    {"ok":true}: no request is due after N (0 = now); drains, writes
-//                               the result
+//                               the result. With "why":"reload" another agent takes its place in
+//                               the run, and SESSION_RESUME is written, too
 //   {"cmd":"result"}            {"ok":true,"result":{...}}: live or final, see result.h
 //   {"cmd":"quit"}              {"ok":true}: exit when done/failed, else as stop first, then exit
 //
@@ -27,8 +30,10 @@
 #define SESSION_CONFIG "host.json"
 #define SESSION_RESULT "result.json" // written (temp + rename) when done
 #define SESSION_REPORT "report.csv"  // interval rows
+#define SESSION_RESUME "agent.seq"   // where the streams' sequences go on after a reload
 #define SESSION_PID "agent.pid"	     // of the agent proper; removed when it ends
 #define SESSION_EXIT "agent.exit" // how it ended: "exit 0" or "signal 9"; written by its supervisor
+#define SESSION_RELOAD "reload"	  // ended_by of an agent that another takes the place of
 #define SESSION_LINE_MAX (64u << 20)
 
 // init: EAL and port come up. link: waits for link and neighbours (answers ARP). ready: may be

@@ -2,6 +2,7 @@
 
 #include "collect.h"
 #include "eal.h"
+#include "resume.h"
 #include "trial.h"
 #include "worker.h"
 
@@ -57,6 +58,7 @@ int agent_open(struct agent *a, const char *dir, struct err *e)
 	if ((r = port_open(&a->port, &a->cfg, e)) != 0 || (r = open_queues(a, e)) != 0 ||
 	    (r = port_start(&a->port, &a->cfg, a->queue, e)) != 0 ||
 	    (r = neigh_open(&a->neigh, &a->cfg, &a->shared, &a->port.mac, a->queue, e)) != 0 ||
+	    (r = resume_read(&a->cfg, a->queue, e)) != 0 ||
 	    (r = sample_open(&a->sampler, &a->cfg, a->queue, e)) != 0)
 		return r;
 	a->state = AGENT_LINK;
@@ -138,6 +140,8 @@ static void finish(struct agent *a)
 		a->state = AGENT_FAILED;
 		return;
 	}
+	if (strcmp(a->ended_by, SESSION_RELOAD) == 0)
+		resume_write(&a->cfg, a->queue);
 	write_result(a);
 }
 
@@ -201,25 +205,31 @@ bool agent_tick(struct agent *a, uint64_t now_ns)
 	return true;
 }
 
-int agent_arm(struct agent *a, uint64_t start_ns, uint64_t now_ns, struct err *e)
+int agent_arm(struct agent *a, uint64_t start_ns, uint64_t elapsed_ns, uint64_t now_ns,
+	      struct err *e)
 {
+	uint64_t warmup_ns = a->cfg.warmup_ns > elapsed_ns ? a->cfg.warmup_ns - elapsed_ns : 0;
 	if (a->state != AGENT_READY)
 		return err_set(e, EINVAL, "cannot be armed in state %s",
 			       agent_state_name[a->state]);
 	if (start_ns < now_ns)
 		return err_set(e, EINVAL, "start instant lies %.3f s in the past",
 			       (double)(now_ns - start_ns) / 1e9);
+	if (elapsed_ns >= a->cfg.warmup_ns + a->cfg.duration_ns)
+		return err_set(e, EINVAL, "the run was over %.3f s before the start",
+			       (double)(elapsed_ns - a->cfg.warmup_ns - a->cfg.duration_ns) / 1e9);
 	clock_settle(&a->clock);
 	uint64_t start_tsc = clock_to_tsc(&a->clock, start_ns), due = UINT64_MAX;
 	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
 		queue_arm(a->queue[q], &a->cfg, start_tsc, a->clock.tsc_hz);
+		queue_skip(a->queue[q], (uint64_t)((double)elapsed_ns * a->clock.tsc_hz / 1e9));
 		uint64_t first = trial_first_due(a->queue[q]);
 		due = first < due ? first : due;
 	}
 	a->first_due_ns = due != UINT64_MAX ? clock_to_ns(&a->clock, due) : 0;
 	a->start_ns = start_ns;
-	a->window_ns = start_ns + a->cfg.warmup_ns;
-	a->end_ns = a->window_ns + a->cfg.duration_ns;
+	a->window_ns = start_ns + warmup_ns;
+	a->end_ns = start_ns + a->cfg.warmup_ns + a->cfg.duration_ns - elapsed_ns;
 	a->state = AGENT_ARMED;
 	atomic_store_explicit(&a->shared.armed, true, memory_order_release);
 	return 0;

@@ -43,7 +43,9 @@ int agent_open(struct agent *a, const char *dir, struct err *e);
 // What is due at `now_ns` (CLOCK_MONOTONIC_RAW). False when the agent may exit.
 bool agent_tick(struct agent *a, uint64_t now_ns);
 void agent_renew(struct agent *a, uint64_t now_ns);
-int agent_arm(struct agent *a, uint64_t start_ns, uint64_t now_ns, struct err *e);
+// elapsed_ns: of the run that are over at start_ns; 0 but for an agent that joins one.
+int agent_arm(struct agent *a, uint64_t start_ns, uint64_t elapsed_ns, uint64_t now_ns,
+	      struct err *e);
 // No request is due after at_ns (0 = now). `why` as in struct result.ended_by.
 void agent_stop(struct agent *a, uint64_t at_ns, const char *why, uint64_t now_ns);
 void agent_status(struct agent *a, struct status *s, uint64_t now_ns);

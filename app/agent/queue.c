@@ -450,6 +450,48 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 	q->ns_mult = (uint64_t)(4294967296.0 / per_ns);
 }
 
+static uint64_t less(uint64_t at, uint64_t start, uint64_t gone)
+{
+	return at - start > gone ? at - gone : start;
+}
+
+void queue_skip(struct queue *q, uint64_t gone)
+{
+	uint64_t start = q->trial[0].start;
+	for (uint32_t i = 0; i < q->trial_count; i++) {
+		struct queue_trial *t = &q->trial[i];
+		t->start = less(t->start, start, gone);
+		t->end = less(t->end, start, gone);
+		t->close = less(t->close, start, gone);
+	}
+}
+
+int queue_sequences_get(const struct queue *q, const struct hostcfg *cfg, uint32_t *seq)
+{
+	uint32_t n;
+	struct order *o = order_streams(cfg, q->id, &n);
+	if (o == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		seq[cfg->tx[o[i].flow].tx_first + o[i].s] = (uint32_t)q->tx[i].seq;
+	free(o);
+	return 0;
+}
+
+int queue_sequences_set(struct queue *q, const struct hostcfg *cfg, const uint32_t *seq)
+{
+	uint32_t n;
+	struct order *o = order_streams(cfg, q->id, &n);
+	if (o == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		q->tx[i].seq = q->tx_mark[i] = seq[cfg->tx[o[i].flow].tx_first + o[i].s];
+	for (uint32_t i = 0; i < q->tx_stream_all; i++)
+		q->reply[i].next = q->reply[i].run = seq[i];
+	free(o);
+	return 0;
+}
+
 void queue_take_macs(struct queue *q)
 {
 	const struct agent_shared *s = q->shared;

@@ -36,7 +36,7 @@ struct tx_stream {
 	uint16_t stream_lo; // second half, big-endian
 	uint16_t frame_len;
 	uint32_t flow;
-	uint64_t seq; // of the next request: the number sent; 32 bits of it travel
+	uint64_t seq; // of the next request, from 0 or where it went on; 32 bits of it travel
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct tx_stream) == 64, "one cache line");
 
@@ -52,8 +52,8 @@ struct rx_stream {
 	uint32_t next;	// sequence expected
 	uint32_t run;	// all from here to `next` came in order and are not in `seen` yet
 	uint16_t trial; // open, that `recv - mark` counts for; NO_TRIAL = none
-	uint16_t unused;
-	uint64_t recv; // distinct packets, but for stragglers of an older trial
+	uint16_t begun; // a packet came
+	uint64_t recv;	// distinct packets, but for stragglers of an older trial
 	uint64_t seen[SEQWIN_WORDS];
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct rx_stream) == 64, "one cache line");
@@ -174,6 +174,13 @@ struct queue_env { // of the port, the same for every queue
 struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err *e);
 // Trials (TSC of their boundaries), rates and the clock's scale; before `armed` is set.
 void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, double tsc_hz);
+// After queue_arm: `gone` cycles of the run are over at its start; what is left of the trials
+// begins there, those that are over are empty.
+void queue_skip(struct queue *q, uint64_t gone);
+// The next sequence of each stream that the queue sends, by stream index: out of the queue into
+// seq[], and back into a queue that has not been armed yet. 0 or -ENOMEM.
+int queue_sequences_get(const struct queue *q, const struct hostcfg *cfg, uint32_t *seq);
+int queue_sequences_set(struct queue *q, const struct hostcfg *cfg, const uint32_t *seq);
 void queue_destroy(struct queue *q);
 // New MACs of the next hops, from shared; by the queue's lcore.
 void queue_take_macs(struct queue *q);

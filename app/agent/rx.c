@@ -115,6 +115,15 @@ static bool trial_change(struct queue *q, struct rx_stream *s, uint8_t trial, bo
 	return false;
 }
 
+// An agent that takes another's place in mid-run is asked before it knows where to answer. As long
+// as it does not, its streams have no trial, so that every request comes here.
+static bool has_next_hop(const struct queue *q, const struct rx_stream *s)
+{
+	static const uint8_t none[RTE_ETHER_ADDR_LEN];
+	return s->trial != NO_TRIAL || q->shared->rx_mac == NULL || // without neighbours
+	       memcmp(q->rx_flow[s->flow].reply, none, sizeof(none)) != 0;
+}
+
 static bool count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq,
 		       bool reply)
 {
@@ -139,6 +148,11 @@ static bool count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uin
 	case SEQ_NEW:
 		break;
 	}
+	if (!reply && !has_next_hop(q, s)) {
+		rx->delivered++;
+		rx->reply_unsent++;
+		return false;
+	}
 	if (trial_change(q, s, (uint8_t)trial, reply))
 		s->recv++;
 	return true;
@@ -149,6 +163,11 @@ enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial
 {
 	if (trial >= q->trial_count)
 		return RX_NOT_OURS;
+	// of a stream that is new here any number may be the first: its requester may have begun
+	// long before this agent did
+	if (!reply && !s->begun)
+		s->next = s->run = seq;
+	s->begun = 1;
 	seqwin_run(s->seen, s->run, s->next);
 	bool is_new = count_slow(q, s, trial, seq, reply);
 	s->run = s->next; // the window holds it all

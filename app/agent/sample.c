@@ -270,6 +270,7 @@ void sample_tick(struct sampler *s, const struct agent *a, uint64_t now_ns)
 		s->next_ns = a->start_ns + s->interval_ns;
 		s->last_ns = a->start_ns;
 		cpu_read(s->cpu);
+		read_flows(a, s->tx, s->rx); // after a reload sequences do not begin at 0
 	}
 	if (now_ns < s->next_ns)
 		return;

@@ -37,9 +37,10 @@ static json_t *refuse(const char *text)
 static json_t *cmd_hello(struct agent *a, json_t *q, uint64_t now)
 {
 	(void)q, (void)now;
-	return json_pack("{s:b,s:s,s:s,s:s,s:s,s:i}", "ok", 1, "pmx", PMX_VERSION, "host",
+	json_t *end = a->end_ns != 0 ? json_integer((json_int_t)a->end_ns) : json_null();
+	return json_pack("{s:b,s:s,s:s,s:s,s:s,s:i,s:o}", "ok", 1, "pmx", PMX_VERSION, "host",
 			 a->cfg.host, "run_id", a->cfg.run_id, "state", agent_state_name[a->state],
-			 "pid", (int)getpid());
+			 "pid", (int)getpid(), "end_ns", end);
 }
 
 static json_t *cmd_time(struct agent *a, json_t *q, uint64_t now)
@@ -59,10 +60,13 @@ static json_t *cmd_status(struct agent *a, json_t *q, uint64_t now)
 static json_t *cmd_arm(struct agent *a, json_t *q, uint64_t now)
 {
 	struct err e = { 0 };
-	json_t *at = json_object_get(q, "start_ns");
+	json_t *at = json_object_get(q, "start_ns"), *gone = json_object_get(q, "elapsed_ns");
 	if (!json_is_integer(at) || json_integer_value(at) <= 0)
 		return refuse("arm: start_ns must be a positive integer");
-	if (agent_arm(a, (uint64_t)json_integer_value(at), now, &e) != 0)
+	if (gone != NULL && (!json_is_integer(gone) || json_integer_value(gone) < 0))
+		return refuse("arm: elapsed_ns must be an integer from 0 on");
+	if (agent_arm(a, (uint64_t)json_integer_value(at), (uint64_t)json_integer_value(gone), now,
+		      &e) != 0)
 		return refuse(e.msg);
 	return json_pack("{s:b}", "ok", 1);
 }
@@ -72,7 +76,11 @@ static json_t *cmd_stop(struct agent *a, json_t *q, uint64_t now)
 	json_t *at = json_object_get(q, "at_ns");
 	if (at != NULL && (!json_is_integer(at) || json_integer_value(at) < 0))
 		return refuse("stop: at_ns must be an integer, 0 = now");
-	agent_stop(a, (uint64_t)json_integer_value(at), "stop", now);
+	json_t *why = json_object_get(q, "why");
+	const char *word = why == NULL ? "stop" : json_string_value(why);
+	if (word == NULL || (strcmp(word, "stop") != 0 && strcmp(word, SESSION_RELOAD) != 0))
+		return refuse("stop: why must be \"stop\" or \"" SESSION_RELOAD "\"");
+	agent_stop(a, (uint64_t)json_integer_value(at), word, now);
 	return json_pack("{s:b}", "ok", 1);
 }
 

@@ -40,7 +40,9 @@ uint64_t trial_first_due(const struct queue *q)
 static void trial_begin(struct queue *q)
 {
 	struct queue_trial *t = &q->trial[q->current];
-	bool keep = q->current > 0 && q->trial[q->current - 1].end == t->start;
+	const struct queue_trial *before = q->current > 0 ? t - 1 : NULL;
+	// one that never ran has no schedule to go on with
+	bool keep = before != NULL && before->end == t->start && before->end > before->start;
 	set_trial_byte(q, (uint8_t)q->current);
 	pace_open(&q->pace, t->start, t->end, phase_of(q), keep);
 	t->counts = q->total;

@@ -191,6 +191,96 @@ static void requests_are_turned_round(void **state)
 	}
 }
 
+// An agent that came late begins with whatever a stream has got to, also beyond half of the
+// numbers; what was on its way in another order is new as well.
+static void any_number_is_the_first(void **state)
+{
+	static const uint32_t first[] = { 1, 300, 0x7fffffff, 0x80000001, UINT32_MAX };
+	struct rig *r = rig_make(18, 18);
+	const struct rx_counts *c = &r->q->trial[1].rx[0];
+	(void)state;
+	for (uint32_t i = 0; i < COUNT_OF(first); i++) {
+		give_frame(r, PMX_REQUEST, i, 1, first[i]);
+		give_frame(r, PMX_REQUEST, i, 1, first[i] + 1);
+		give_frame(r, PMX_REQUEST, i, 1, first[i]);
+		give_frame(r, PMX_REQUEST, i, 1, first[i] - 1);
+		assert_int_equal(r->q->request[i].recv, 3);
+	}
+	assert_int_equal(c->dup, COUNT_OF(first));
+	assert_int_equal(c->reordered, COUNT_OF(first));
+	assert_int_equal(c->late, 0);
+	for (struct rte_mbuf *m; (m = take_out(r->q)) != NULL;)
+		rte_pktmbuf_free(m);
+	rig_drop(r);
+}
+
+// Before it knows where to send answers, an agent counts requests and their replies as unsent.
+static void no_answer_into_nowhere(void **state)
+{
+	_Atomic uint64_t mac[1] = { 0 };
+	struct rig *r = rig_make(18, 18);
+	const struct rx_counts *c = &r->q->trial[1].rx[0];
+	(void)state;
+	r->shared.rx_mac = mac;
+	give_frame(r, PMX_REQUEST, 0, 1, 7);
+	give_frame(r, PMX_REQUEST, 0, 1, 7);
+	give_frame(r, PMX_REQUEST, 0, 1, 8);
+	assert_null(take_out(r->q));
+	assert_int_equal(c->delivered, 2);
+	assert_int_equal(c->reply_unsent, 2);
+	assert_int_equal(c->dup, 1);
+	mac[0] = 0x020000000002;
+	r->q->tx_stream_count = 0; // their addresses are not at hand here
+	queue_take_macs(r->q);
+	give_frame(r, PMX_REQUEST, 0, 1, 9);
+	rte_pktmbuf_free(take_out(r->q));
+	assert_int_equal(r->q->request[0].recv, 1);
+	assert_int_equal(c->reply_unsent, 2);
+	r->shared.rx_mac = NULL;
+	rig_drop(r);
+}
+
+// What was left of a run when the agent came: trials that are over are empty, those to come
+// shorter.
+static void trials_are_cut_to_what_is_left(void **state)
+{
+	struct rig *r = rig_make(18, 18);
+	const struct queue_trial *t = r->q->trial;
+	(void)state;
+	queue_arm(r->q, &r->cfg, 5000, 1e9);
+	queue_skip(r->q, 400);
+	assert_int_equal(t[0].start, 5000);
+	assert_int_equal(t[0].end, 5600);
+	assert_int_equal(t[1].start, 5600);
+	queue_skip(r->q, 700);
+	assert_int_equal(t[0].end, 5000);
+	assert_int_equal(t[1].start, 5000);
+	assert_int_equal(t[1].end, 5000 + 1000000000 - 100);
+	rig_drop(r);
+}
+
+// Sequences go out of one agent and on in the next, whatever the order of sending.
+static void sequences_go_on(void **state)
+{
+	struct rig *r = rig_make(18, 18);
+	uint32_t seq[STREAMS], again[STREAMS];
+	(void)state;
+	for (uint32_t i = 0; i < r->q->tx_stream_count; i++)
+		r->q->tx[i].seq = UINT64_C(0x1fffffff0) + UINT64_C(100) * i;
+	assert_int_equal(queue_sequences_get(r->q, &r->cfg, seq), 0);
+	rig_drop(r);
+	r = rig_make(18, 18);
+	assert_int_equal(queue_sequences_set(r->q, &r->cfg, seq), 0);
+	assert_int_equal(queue_sequences_get(r->q, &r->cfg, again), 0);
+	assert_memory_equal(seq, again, sizeof(seq));
+	for (uint32_t i = 0; i < r->q->tx_stream_count; i++) {
+		assert_int_equal(r->q->tx[i].seq, (uint32_t)(0xfffffff0 + 100 * i));
+		assert_int_equal(r->q->tx_mark[i], r->q->tx[i].seq);
+		assert_int_equal(r->q->reply[i].next, seq[i]);
+	}
+	rig_drop(r);
+}
+
 // Same size: the payload comes back as it came, and a checksum that was wrong or absent stays so.
 static void an_echo_heals_nothing(void **state)
 {
@@ -343,6 +433,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_turned_round),
+		cmocka_unit_test(any_number_is_the_first),
+		cmocka_unit_test(no_answer_into_nowhere),
+		cmocka_unit_test(trials_are_cut_to_what_is_left),
+		cmocka_unit_test(sequences_go_on),
 		cmocka_unit_test(an_echo_heals_nothing),
 		cmocka_unit_test(replies_are_counted_and_timed),
 		cmocka_unit_test(trials_are_kept_apart),
