@@ -20,6 +20,14 @@ static const struct verb_arg verb_arg = {
 	.name = "VERB",
 	.help = "the verb to explain",
 };
+static const struct verb_arg profile_arg = {
+	.name = "list|show",
+	.help = "all profiles, or one (list)",
+};
+static const struct verb_arg which_arg = {
+	.name = "NAME|MATRIX:HOST",
+	.help = "a profile, or the one that a host of a matrix gets",
+};
 
 const struct verb verb_table[] = {
 	{
@@ -125,6 +133,20 @@ const struct verb verb_table[] = {
 			"for\n"
 			"afterwards: the directory is gone and no agent runs out of it.",
 		.run = cmd_clean,
+	},
+	{
+		.id = VERB_PROFILE,
+		.name = "profile",
+		.arg = &profile_arg,
+		.more = &which_arg,
+		.brief = "list the driver profiles, or show one",
+		.text = "`show` writes the profile in force as YAML that reads back equal, and "
+			"behind "
+			"each\n"
+			"value the line of the file that says it, or \"default\". A directory of "
+			"--drivers\n"
+			"goes before the profiles that come with pmx, file by file.",
+		.run = cmd_profile,
 	},
 	{
 		.id = VERB_HELP,

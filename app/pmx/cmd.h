@@ -32,6 +32,7 @@ enum verb_id {
 	VERB_STOP = 1 << 8,
 	VERB_CLEAN = 1 << 9,
 	VERB_HELP = 1 << 10,
+	VERB_PROFILE = 1 << 20,
 };
 
 struct verb_arg {	  // the one positional argument
@@ -44,8 +45,9 @@ struct verb_arg {	  // the one positional argument
 struct verb {
 	enum verb_id id;
 	const char *name;
-	const struct verb_arg *arg; // NULL = takes none
-	const char *brief;	    // one line, no full stop
+	const struct verb_arg *arg;  // NULL = takes none
+	const struct verb_arg *more; // a second argument; NULL = takes one at most
+	const char *brief;	     // one line, no full stop
 	const char *text; // what it does, for help and the man page; lines of at most 80 columns
 	int (*run)(struct opts *o); // returns enum pmx_exit; has printed whatever there is to say
 };
@@ -61,6 +63,7 @@ int cmd_collect(struct opts *o);
 int cmd_gen(struct opts *o);
 int cmd_help(struct opts *o);
 int cmd_logs(struct opts *o);
+int cmd_profile(struct opts *o);
 int cmd_run(struct opts *o);
 int cmd_start(struct opts *o);
 int cmd_status(struct opts *o);

@@ -43,7 +43,8 @@ struct matrix_host {
 	char name[NAME_MAX_BYTES];
 	char ssh[256];		       // [user@]address[:port]; "" with transport local
 	char device[DEVICE_MAX_BYTES]; // PCI address, kernel interface, or net_xxx[,devargs] vdev
-	char driver[NAME_MAX_BYTES];   // profile; "" = from the device
+	uint32_t pci_id; // vendor << 16 | device of a PCI device, once its host was asked; else 0
+	char driver[NAME_MAX_BYTES]; // profile; "" = from the device
 	char role[16]; // "server" | "client" | "": for cabled vdevs (memif, vhost/virtio)
 	struct ip_addr addr;
 	unsigned prefix_len;

@@ -51,7 +51,7 @@ const struct opt opt_table[] = {
 	  "leave out hosts that fail before the start, measure the others",
 	  VERBS_LAUNCH, OPT_FLAG, offsetof(struct opts, allow_partial), 0, 0 },
 	{ "drivers", 0, "DIR", "PMX_DRIVERS", NULL, "look for driver profiles in DIR first",
-	  VERBS_LAUNCH | VERB_CHECK | VERB_GEN, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
+	  VERBS_LAUNCH | VERB_CHECK | VERB_GEN | VERB_PROFILE, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
 
 	// results
 	{ "json", 0, "FILE", "PMX_JSON", NULL, "write the result as JSON to FILE; - = stdout, no text",
@@ -290,12 +290,16 @@ static int read_argument(struct opts *o, const char *s, struct err *e)
 {
 	if (o->verb->arg == NULL)
 		return err_set(e, EINVAL, "'%s': `pmx %s` takes no argument", s, o->verb->name);
-	if (o->arg != NULL)
+	const struct verb_arg *arg = o->arg == NULL ? o->verb->arg : o->verb->more;
+	if (arg == NULL)
 		return err_set(e, EINVAL, "'%s': `pmx %s` takes one %s, and has '%s'", s,
 			       o->verb->name, o->verb->arg->name, o->arg);
+	if (o->more != NULL)
+		return err_set(e, EINVAL, "'%s': `pmx %s` takes %s and %s, and has '%s' and '%s'",
+			       s, o->verb->name, o->verb->arg->name, arg->name, o->arg, o->more);
 	if (s[0] == '\0')
-		return err_set(e, EINVAL, "'': expected %s", o->verb->arg->name);
-	o->arg = s;
+		return err_set(e, EINVAL, "'': expected %s", arg->name);
+	*(o->arg == NULL ? &o->arg : &o->more) = s;
 	return 0;
 }
 

@@ -41,7 +41,8 @@ struct opt {
 
 struct opts {
 	const struct verb *verb;
-	const char *arg; // the positional argument (matrix, server list, verb), or NULL
+	const char *arg;  // the positional argument (matrix, server list, verb), or NULL
+	const char *more; // the second one, or NULL
 
 	// every verb
 	bool help, version, quiet, verbose;

@@ -38,16 +38,18 @@ static void print_usage(FILE *f, const struct verb *v)
 	fprintf(f, "pmx %s [OPTION...]", v->name);
 	if (v->arg != NULL)
 		fprintf(f, v->arg->required ? " %s" : " [%s]", v->arg->name);
+	if (v->more != NULL)
+		fprintf(f, v->more->required ? " %s" : " [%s]", v->more->name);
 	fputc('\n', f);
 }
 
-static void print_argument(FILE *f, const struct verb *v)
+static void print_argument(FILE *f, const struct verb_arg *a)
 {
-	if (v->arg == NULL)
+	if (a == NULL)
 		return;
-	fprintf(f, "  %-*s%s", HELP_COLUMN - 2, v->arg->name, v->arg->help);
-	if (v->arg->env != NULL)
-		fprintf(f, " [%s]", v->arg->env);
+	fprintf(f, "  %-*s%s", HELP_COLUMN - 2, a->name, a->help);
+	if (a->env != NULL)
+		fprintf(f, " [%s]", a->env);
 	fputc('\n', f);
 }
 
@@ -56,7 +58,8 @@ void opts_help_verb(FILE *f, const struct verb *v)
 	fputs("Usage: ", f);
 	print_usage(f, v);
 	fprintf(f, "\n%s: %s.\n%s\n\n", v->name, v->brief, v->text);
-	print_argument(f, v);
+	print_argument(f, v->arg);
+	print_argument(f, v->more);
 	for (size_t i = 0; i < opt_count; i++)
 		if (opt_table[i].verbs & v->id)
 			print_option(f, &opt_table[i]);
@@ -94,10 +97,11 @@ void opts_help_all(FILE *f)
 		fprintf(f, "%-*s%s\n", HELP_COLUMN, left, v->brief);
 	}
 	fputs("\nArguments\n", f);
-	for (size_t i = 0; i < verb_count; i++)
+	for (size_t i = 0; i < verb_count; i++) {
 		if (i == 0 || verb_table[i].arg != verb_table[i - 1].arg)
-			if (verb_table[i].arg != NULL)
-				print_argument(f, &verb_table[i]);
+			print_argument(f, verb_table[i].arg);
+		print_argument(f, verb_table[i].more);
+	}
 	fputs("\nOptions: (default) [environment variable]\n", f);
 	for (size_t i = 0; i < opt_count; i++) {
 		print_option(f, &opt_table[i]);

@@ -1,7 +1,5 @@
 #include "profile.h"
 
-#include "capability.h"
-#include "device.h"
 #include "matrix_parts.h"
 #include "slurp.h"
 #include "yaml_map.h"
@@ -14,135 +12,6 @@
 #include <unistd.h>
 
 #define SUFFIX ".yaml"
-#define PROFILES_MAX 256
-
-static int set_template(const struct yaml_doc *d, const struct yaml_item *v, const char *key,
-			char *buf, size_t size, struct err *e)
-{
-	char show[96];
-	int ret = yaml_want_text(d, v, key, "a template, as net_x0,iface={iface}", e);
-
-	if (ret < 0)
-		return ret;
-	if (strlen(v->text) >= size)
-		return pos_fail(d->file, v->pos, e, "%s %s: expected at most %zu characters", key,
-				yaml_show(v, show, sizeof(show)), size - 1);
-	if (device_template_check(v->text, e) < 0)
-		return yaml_wrap(d, v->pos, key, e);
-	memcpy(buf, v->text, strlen(v->text) + 1);
-	return 0;
-}
-
-static int set_devargs(const struct yaml_doc *d, const struct yaml_item *v, void *obj,
-		       struct err *e)
-{
-	struct profile *p = obj;
-
-	return set_template(d, v, "devargs", p->devargs, sizeof(p->devargs), e);
-}
-
-static int set_unlink(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
-{
-	struct profile *p = obj;
-
-	return set_template(d, v, "unlink", p->unlink, sizeof(p->unlink), e);
-}
-
-static int set_rss_key(const struct yaml_doc *d, const struct yaml_item *v, void *obj,
-		       struct err *e)
-{
-	static const char form[] = "40 to 80 bytes as pairs of hex digits";
-	struct profile *p = obj;
-	char show[96];
-	int ret = yaml_want_text(d, v, "rss_key", form, e);
-
-	if (ret < 0)
-		return ret;
-	size_t len = strlen(v->text);
-	if (strspn(v->text, "0123456789abcdefABCDEF") != len || len % 2 != 0 || len < 80 ||
-	    len >= sizeof(p->rss_key))
-		return pos_fail(d->file, v->pos, e, "rss_key %s: expected %s",
-				yaml_show(v, show, sizeof(show)), form);
-	memcpy(p->rss_key, v->text, len + 1);
-	return 0;
-}
-
-static int set_role(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
-{
-	struct profile *p = obj;
-
-	return role_read(d, v, p->role, sizeof(p->role), e);
-}
-
-static int set_capabilities(const struct yaml_doc *d, const struct yaml_item *v, void *obj,
-			    struct err *e)
-{
-	struct profile *p = obj;
-	int ret = yaml_want_text(d, v, "capabilities", "words, as net_raw", e);
-
-	if (ret == 0 && capability_read(v->text, &p->capabilities, e) < 0)
-		ret = yaml_wrap(d, v->pos, "capabilities", e);
-	return ret;
-}
-
-#define FIELD(field) YAML_FIELD(struct profile, field)
-// clang-format off
-static const struct yaml_key profile_key[] = {
-	{ .name = "pmd", .type = YAML_TYPE_TEXT, FIELD(pmd) },
-	{ .name = "virtual", .type = YAML_TYPE_BOOL, FIELD(virtual) },
-	{ .name = "devargs", .type = YAML_TYPE_CALL, .set = set_devargs },
-	{ .name = "unlink", .type = YAML_TYPE_CALL, .set = set_unlink },
-	{ .name = "peer", .type = YAML_TYPE_TEXT, FIELD(peer) },
-	{ .name = "role", .type = YAML_TYPE_CALL, .set = set_role },
-	{ .name = "rxd", .type = YAML_TYPE_UINT, FIELD(rxd), .min = 8, .max = 32768 },
-	{ .name = "txd", .type = YAML_TYPE_UINT, FIELD(txd), .min = 8, .max = 32768 },
-	{ .name = "burst", .type = YAML_TYPE_UINT, FIELD(burst), .min = 1, .max = BURST_MAX },
-	{ .name = "queues_max", .type = YAML_TYPE_UINT, FIELD(queues_max), .min = 1,
-	  .max = LCORES_MAX },
-	{ .name = "mtu_max", .type = YAML_TYPE_UINT, FIELD(mtu_max), .min = 68, .max = UINT16_MAX },
-	{ .name = "checksum", .type = YAML_TYPE_WORD, FIELD(csum), .words = csum_mode_name,
-	  .word_count = CSUM_MODES },
-	{ .name = "rss", .type = YAML_TYPE_WORD, FIELD(rss), .words = rss_mode_name,
-	  .word_count = RSS_MODES },
-	{ .name = "rss_key", .type = YAML_TYPE_CALL, .set = set_rss_key },
-	{ .name = "restart_until_link", .type = YAML_TYPE_BOOL, FIELD(restart_until_link) },
-	{ .name = "capabilities", .type = YAML_TYPE_CALL, .set = set_capabilities },
-	{ .name = "all_queues", .type = YAML_TYPE_BOOL, FIELD(all_queues) },
-	{ .name = "counts_missed", .type = YAML_TYPE_BOOL, FIELD(counts_missed) },
-	{ .name = "single_file_segments", .type = YAML_TYPE_BOOL, FIELD(single_file_segments) },
-	{ .name = "rated_mpps", .type = YAML_TYPE_REAL, FIELD(rated_mpps), .max = 100000 },
-	{ .name = "speed_gbps", .type = YAML_TYPE_REAL, FIELD(speed_gbps), .max = 100000 },
-	{ .name = "notes", .type = YAML_TYPE_TEXT, FIELD(notes) },
-};
-// clang-format on
-static const struct yaml_table profile_table = YAML_TABLE("profile", profile_key);
-
-int profile_parse(const char *name, const char *file, const char *text, size_t len,
-		  struct profile *p, struct err *e)
-{
-	struct yaml_doc d;
-	int ret = yaml_doc_parse(file, text, len, &d, e);
-
-	if (ret < 0)
-		return ret;
-	*p = (struct profile){
-		.rxd = 1024,
-		.txd = 1024,
-		.burst = 32,
-		.queues_max = LCORES_MAX,
-		.mtu_max = 9000,
-		.rated_mpps = -1,
-		.speed_gbps = -1,
-	};
-	snprintf(p->name, sizeof(p->name), "%s", name);
-	ret = yaml_map_read(&d, d.root, &profile_table, p, e);
-	if (ret == 0 && p->virtual && p->devargs[0] == '\0')
-		ret = pos_fail(file, d.root->pos, e,
-			       "devargs is missing: expected a template of the vdev, as "
-			       "net_x0,iface={iface}");
-	yaml_doc_free(&d);
-	return ret;
-}
 
 bool profile_wants_iface(const struct profile *p)
 {
@@ -159,8 +28,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Names of all profiles, sorted, once each; owned strings.
-static size_t names_list(const char *const *dirs, char **name)
+size_t profile_names(const char *const *dirs, char **name)
 {
 	size_t n = 0, kept = 0;
 
@@ -189,7 +57,7 @@ static size_t names_list(const char *const *dirs, char **name)
 	return kept;
 }
 
-static void names_free(char **name, size_t n)
+void profile_names_free(char **name, size_t n)
 {
 	while (n > 0)
 		free(name[--n]);
@@ -198,7 +66,7 @@ static void names_free(char **name, size_t n)
 static int no_profile(const char *name, const char *const *dirs, struct err *e)
 {
 	char *names[PROFILES_MAX], hint[512];
-	size_t n = names_list(dirs, names);
+	size_t n = profile_names(dirs, names);
 
 	if (n == 0)
 		err_set(e, ENOENT,
@@ -208,7 +76,7 @@ static int no_profile(const char *name, const char *const *dirs, struct err *e)
 	else
 		err_set(e, ENOENT, "driver '%s': no such profile: %s", name,
 			yaml_suggest(name, (const char *const *)names, n, hint, sizeof(hint)));
-	names_free(names, n);
+	profile_names_free(names, n);
 	return -ENOENT;
 }
 
@@ -239,7 +107,7 @@ static int load_for_vdev(const char *device, const char *const *dirs, struct pro
 			 struct err *e)
 {
 	char *names[PROFILES_MAX];
-	size_t n = names_list(dirs, names), len = strcspn(device, ",");
+	size_t n = profile_names(dirs, names), len = strcspn(device, ",");
 	int ret = -ENOENT;
 
 	while (len > 0 && device[len - 1] >= '0' && device[len - 1] <= '9')
@@ -252,13 +120,47 @@ static int load_for_vdev(const char *device, const char *const *dirs, struct pro
 		    strlen(p->pmd) == len && strncmp(p->pmd, device, len) == 0)
 			ret = 0;
 	}
-	names_free(names, n);
+	profile_names_free(names, n);
 	if (ret < 0)
 		err_set(e, ENOENT,
 			"device '%.60s': no profile has the PMD %.*s: expected one that "
 			"'driver:' names",
 			device, (int)len, device);
 	return ret;
+}
+
+// What is known of the port goes before what is assumed of the driver.
+static void model_apply(struct profile *p, const struct profile_model *m)
+{
+	if (m->rated_mpps >= 0)
+		p->rated_mpps = m->rated_mpps;
+	if (m->speed_gbps >= 0)
+		p->speed_gbps = m->speed_gbps;
+}
+
+int profile_load_pci(uint32_t id, const char *const *dirs, struct profile *p, struct err *e)
+{
+	char *names[PROFILES_MAX];
+	size_t n = profile_names(dirs, names);
+	bool found = false;
+
+	for (size_t i = 0; i < n && !found; i++) {
+		struct err ignored = { 0 };
+
+		// one broken profile must not stop the hosts that need another
+		if (profile_load(names[i], dirs, p, &ignored) < 0)
+			continue;
+		for (size_t j = 0; j < PCI_IDS_MAX && p->pci_id[j] != 0; j++)
+			found = found || p->pci_id[j] == id;
+	}
+	profile_names_free(names, n);
+	if (!found)
+		return profile_load("default", dirs, p, e);
+	for (size_t i = 0; i < PROFILE_MODELS_MAX; i++)
+		for (size_t j = 0; j < sizeof(p->model[i].id) / sizeof(p->model[i].id[0]); j++)
+			if (p->model[i].id[j] == id)
+				model_apply(p, &p->model[i]);
+	return 0;
 }
 
 static int load_for_host(const struct matrix_host *h, const char *const *dirs, struct profile *p,
@@ -275,8 +177,18 @@ static int load_for_host(const struct matrix_host *h, const char *const *dirs, s
 			       "or 'driver: af_xdp' with it",
 			       h->device);
 	default:
-		return profile_load("default", dirs, p, e);
+		return h->pci_id != 0 ? profile_load_pci(h->pci_id, dirs, p, e)
+				      : profile_load("default", dirs, p, e);
 	}
+}
+
+int profile_load_host(const struct matrix *m, const struct matrix_host *h, const char *const *dirs,
+		      struct profile *p, struct err *e)
+{
+	struct pos at = h->at.driver.line != 0 ? h->at.driver : h->at.device;
+	int ret = load_for_host(h, dirs, p, e);
+
+	return ret < 0 && e != NULL ? err_wrap(e, "%s:%d:%d", m->file, at.line, at.col) : ret;
 }
 
 // The host before i whose profile this one shares, or i.
@@ -286,7 +198,8 @@ static size_t same_as(const struct matrix *m, size_t i)
 
 	for (size_t j = i; j-- > 0;)
 		if (strcmp(m->host[j].driver, h->driver) == 0 &&
-		    (h->driver[0] != '\0' || strcmp(m->host[j].device, h->device) == 0))
+		    (h->driver[0] != '\0' ||
+		     (strcmp(m->host[j].device, h->device) == 0 && m->host[j].pci_id == h->pci_id)))
 			return j;
 	return i;
 }
@@ -300,17 +213,16 @@ int profile_load_all(const struct matrix *m, const char *const *dirs, struct pro
 		return err_set(e, ENOMEM, "%s: out of memory", m->file);
 	for (size_t i = 0; i < m->host_count; i++) {
 		const struct matrix_host *h = &m->host[i];
-		struct pos at = h->at.driver.line != 0 ? h->at.driver : h->at.device;
 		size_t twin = same_as(m, i);
 
 		if (twin != i) {
 			p[i] = p[twin];
 			continue;
 		}
-		int ret = load_for_host(h, dirs, &p[i], e);
+		int ret = profile_load_host(m, h, dirs, &p[i], e);
 		if (ret < 0) {
 			free(p);
-			return e == NULL ? ret : err_wrap(e, "%s:%d:%d", m->file, at.line, at.col);
+			return ret;
 		}
 	}
 	*out = p;

@@ -9,22 +9,141 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char *const shipped_name[] = {
+	"af_packet", "af_xdp", "bnxt", "default", "e1000", "ena",    "gve",	   "i40e",
+	"iavf",	     "ice",    "igc",  "ixgbe",	  "memif", "mlx4",   "mlx5",	   "netvsc",
+	"null",	     "pcap",   "ring", "tap",	  "vhost", "virtio", "virtio_pci", "vmxnet3",
+};
+
+static void load(const char *name, struct profile *p)
+{
+	struct err e = { 0 };
+
+	if (profile_load(name, plan_drivers, p, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
 static void shipped(void **state)
 {
-	static const char *const name[] = { "af_packet", "af_xdp", "default", "memif",
-					    "null",	 "ring",   "vhost",   "virtio" };
+	char *name[PROFILES_MAX];
+	size_t n = profile_names(plan_drivers, name);
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(name); i++) {
-		struct profile p;
-		struct err e = { 0 };
+	assert_int_equal(n, COUNT_OF(shipped_name));
+	for (size_t i = 0; i < n; i++) {
+		static struct profile p;
 
-		if (profile_load(name[i], plan_drivers, &p, &e) < 0)
-			fail_msg("%s", e.msg);
+		assert_string_equal(name[i], shipped_name[i]);
+		load(name[i], &p);
 		assert_string_equal(p.name, name[i]);
-		assert_true(p.notes[0] != '\0');
-		assert_true(p.virtual == (strcmp(name[i], "default") != 0));
+		assert_true(p.notes[0] != '\0' || p.fault[0].text[0] != '\0' || p.pci_id[0] != 0);
+		assert_true(strcmp(name[i], "default") == 0 || p.pmd[0] != '\0');
+		// what is on PCI is found by its id, and what is not has no id
+		assert_true((p.pci_id[0] != 0) ==
+			    ((p.bind == BIND_VFIO_PCI || p.bind == BIND_BIFURCATED) &&
+			     p.pmd[0] != '\0'));
+		for (size_t m = 0; m < PROFILE_MODELS_MAX; m++)
+			assert_true(p.model[m].rated_mpps <= 0 || p.model[m].source[0] != '\0');
 	}
+	profile_names_free(name, n);
+}
+
+static bool lists(const struct profile *p, uint32_t id)
+{
+	for (size_t i = 0; i < PCI_IDS_MAX; i++)
+		if (p->pci_id[i] == id)
+			return true;
+	return false;
+}
+
+// A device has one profile.
+static void ids_are_ones_own(void **state)
+{
+	static struct profile p[COUNT_OF(shipped_name)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(p); i++) {
+		load(shipped_name[i], &p[i]);
+		for (size_t k = 0; k < PCI_IDS_MAX && p[i].pci_id[k] != 0; k++)
+			for (size_t j = 0; j < i; j++)
+				if (lists(&p[j], p[i].pci_id[k]))
+					fail_msg("%08x is in %s and %s", p[i].pci_id[k], p[i].name,
+						 p[j].name);
+	}
+}
+
+static void from_pci_id(void **state)
+{
+	static const struct {
+		uint32_t id;
+		const char *name;
+		double mpps, gbps;
+	} row[] = {
+		{ 0x80861592, "ice", 58.5, 100 },     { 0x80861593, "ice", -1, -1 },
+		{ 0x15b31017, "mlx5", 148.8, 100 },   { 0x15b31003, "mlx4", -1, -1 },
+		{ 0x1af41000, "virtio_pci", -1, -1 }, { 0x8086154c, "iavf", -1, -1 },
+		{ 0x80861572, "i40e", 14.88, 10 },    { 0x12345678, "default", -1, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(row); i++) {
+		struct err e = { 0 };
+		struct profile p;
+
+		assert_int_equal(profile_load_pci(row[i].id, plan_drivers, &p, &e), 0);
+		assert_string_equal(p.name, row[i].name);
+		assert_true(p.rated_mpps == row[i].mpps && p.speed_gbps == row[i].gbps);
+	}
+}
+
+static void shown(const struct profile *p, char **text, size_t *len)
+{
+	FILE *f = open_memstream(text, len);
+
+	assert_non_null(f);
+	profile_show(f, p);
+	fclose(f);
+}
+
+// What is shown is the profile: it reads back equal, to the byte, but for where it stood.
+static void reads_back(const struct profile *p)
+{
+	struct profile back, want = *p;
+	struct err e = { 0 };
+	char *text;
+	size_t len;
+
+	shown(p, &text, &len);
+	if (profile_parse(p->name, p->file, text, len, &back, &e) < 0)
+		fail_msg("%s\n%s", e.msg, text);
+	memset(want.at, 0, sizeof(want.at));
+	memset(back.at, 0, sizeof(back.at));
+	assert_memory_equal(&back, &want, sizeof(want));
+	free(text);
+}
+
+static void shows(void **state)
+{
+	struct profile p;
+	struct err e = { 0 };
+	char *text;
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(shipped_name); i++) {
+		load(shipped_name[i], &p);
+		reads_back(&p);
+	}
+	static const char odd[] = "pmd: net_x\nnotes: \"a \\\"b\\\"\\\\\\tc: d # e\\n\\n f\"\n"
+				  "rss_key_bytes: 52\nrxd: 512\n";
+	assert_int_equal(profile_parse("x", "/d/x.yaml", odd, strlen(odd), &p, &e), 0);
+	reads_back(&p);
+	shown(&p, &text, &len);
+	assert_non_null(strstr(text, "# profile x: /d/x.yaml\n"));
+	assert_non_null(strstr(text, "rxd: 512                                    # x.yaml:4\n"));
+	assert_non_null(strstr(text, "txd: 1024                                   # default\n"));
+	assert_non_null(strstr(text, "# rss_key: none\n"));
+	free(text);
 }
 
 static void every_key(void **state)
@@ -37,7 +156,13 @@ static void every_key(void **state)
 		"rss_key: 6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73b"
 		"beac01fa\n"
 		"restart_until_link: yes\nsingle_file_segments: yes\nrated_mpps: 14.88\n"
-		"speed_gbps: 10\nnotes: |\n  one\n  two\n";
+		"speed_gbps: 10\nnotes: |\n  one\n  two\n"
+		"bind: kernel\nkernel_driver: x\nmtu_by: ring\n"
+		"offloads: [udp_cksum, rss_hash]\nrss_fields: [udp4]\nrss_key_bytes: 40\n"
+		"reta_size: 128\nsteering: pairs\nqueue_stats_max: 16\ncounts_missed: yes\n"
+		"quiet: yes\nmodels:\n  - {name: m, ids: ['0001:0002'], gbps: 1, mpps: 2, source: "
+		"s}\n"
+		"faults:\n  - {ref: r#1, text: t}\n";
 	struct err e = { 0 };
 	struct profile p;
 
@@ -64,6 +189,22 @@ static void every_key(void **state)
 	assert_true(p.restart_until_link && p.single_file_segments);
 	assert_true(p.rated_mpps == 14.88 && p.speed_gbps == 10);
 	assert_string_equal(p.notes, "one\ntwo\n");
+	assert_int_equal(p.bind, BIND_KERNEL);
+	assert_string_equal(p.kernel_driver, "x");
+	assert_int_equal(p.mtu_by, MTU_BY_RING);
+	assert_int_equal(p.offloads, 1 << 1 | 1 << 6);
+	assert_int_equal(p.rss_fields, 1 << 2);
+	assert_int_equal(p.rss_key_bytes, 40);
+	assert_int_equal(p.reta_size, 128);
+	assert_int_equal(p.steering, STEER_PAIRS);
+	assert_int_equal(p.queue_stats_max, 16);
+	assert_true(p.counts_missed && p.quiet);
+	assert_string_equal(p.model[0].name, "m");
+	assert_int_equal(p.model[0].id[0], 0x00010002);
+	assert_true(p.model[0].speed_gbps == 1 && p.model[0].rated_mpps == 2);
+	assert_string_equal(p.model[0].source, "s");
+	assert_string_equal(p.fault[0].ref, "r#1");
+	assert_string_equal(p.fault[0].text, "t");
 }
 
 static void bad(const char *text, const char *msg)
@@ -96,6 +237,25 @@ static void refused(void **state)
 	    "x.yaml:1:15: capabilities 'raw': expected words of bpf, ipc_lock, net_admin, net_raw, "
 	    "sys_admin, sys_rawio");
 	bad("role: master\n", "x.yaml:1:7: role 'master': expected server or client");
+	bad("pci_ids: 8086:1592\n",
+	    "x.yaml:1:10: pci_ids: '8086:1592' given: expected a list of PCI ids, as 8086:1592");
+	bad("pci_ids: [8086:1592, '8086']\n",
+	    "x.yaml:1:22: pci_ids '8086': expected PCI ids, as 8086:1592, in lower case");
+	bad("offloads: [udp]\n",
+	    "x.yaml:1:12: offloads 'udp': expected one of ipv4_cksum, udp_cksum, rx_cksum, "
+	    "multi_segs, scatter, fast_free, rss_hash, vlan_insert");
+	bad("bind: vfio\n", "x.yaml:1:7: bind 'vfio': expected one of none, kernel, bifurcated, "
+			    "vfio-pci, uio_hv_generic");
+	bad("bind: bifurcated\n",
+	    "x.yaml:1:1: bind 'bifurcated': expected 'kernel_driver', the one it stays on");
+	bad("models: [{name: m, mpps: 5}]\n",
+	    "x.yaml:1:10: models 'm': mpps without 'source': expected where it was read");
+	bad("models: [{gbps: 5}]\n", "x.yaml:1:10: models: a model without 'name'");
+	bad("models: [{name: m, speed: 5}]\n", "x.yaml:1:20: unknown key 'speed' in models: "
+					       "expected one of name, ids, gbps, mpps, source");
+	bad("faults: [{ref: 'a#1'}]\n", "x.yaml:1:10: faults: a fault without 'text'");
+	bad("virtual: yes\ndevargs: net_x0\npci_ids: ['8086:1592']\n",
+	    "x.yaml:1:1: pci_ids: a virtual device has none: remove them");
 }
 
 static void directories(void **state)
@@ -119,8 +279,11 @@ static void directories(void **state)
 	assert_int_equal(profile_load("mem_if", dirs, &p, &e), -ENOENT);
 	assert_string_equal(e.msg, "driver 'mem_if': no such profile: did you mean 'memif'?");
 	assert_int_equal(profile_load("nothing_like_it", dirs, &p, &e), -ENOENT);
-	assert_string_equal(e.msg, "driver 'nothing_like_it': no such profile: expected one of "
-				   "af_packet, af_xdp, default, memif, null, ring, vhost, virtio");
+	assert_string_equal(e.msg,
+			    "driver 'nothing_like_it': no such profile: expected one of "
+			    "af_packet, af_xdp, bnxt, default, e1000, ena, gve, i40e, iavf, "
+			    "ice, igc, ixgbe, memif, mlx4, mlx5, netvsc, null, pcap, ring, tap, "
+			    "vhost, virtio, virtio_pci, vmxnet3");
 	assert_int_equal(profile_load("../null", dirs, &p, &e), -EINVAL);
 	assert_int_equal(profile_load("null", dirs, &p, &e), 0);
 	const char *const nowhere[] = { "/nonexistent", NULL };
@@ -315,10 +478,17 @@ static void templates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shipped),	   cmocka_unit_test(every_key),
-		cmocka_unit_test(refused),	   cmocka_unit_test(directories),
-		cmocka_unit_test(from_device),	   cmocka_unit_test(devices),
-		cmocka_unit_test(af_packet_rings), cmocka_unit_test(cables),
+		cmocka_unit_test(ids_are_ones_own),
+		cmocka_unit_test(from_pci_id),
+		cmocka_unit_test(shows),
+		cmocka_unit_test(shipped),
+		cmocka_unit_test(every_key),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(directories),
+		cmocka_unit_test(from_device),
+		cmocka_unit_test(devices),
+		cmocka_unit_test(af_packet_rings),
+		cmocka_unit_test(cables),
 		cmocka_unit_test(templates),
 	};
 
