@@ -3,6 +3,7 @@
 #include "sha256.h"
 #include "slurp.h"
 
+#include "units.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -109,6 +110,12 @@ static const struct yaml_key traffic_key[] = {
 	  .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES, .pos = AT(request) },
 	{ .name = "reply", .type = YAML_TYPE_UINT, FIELD(traffic.rep_bytes),
 	  .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES, .pos = AT(reply) },
+	{ .name = "tx_frame", .type = YAML_TYPE_UINT, YAML_FIELD(struct draft, tx_frame.bytes),
+	  .min = FRAME_MIN_BYTES, .max = PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES,
+	  .pos = offsetof(struct draft, tx_frame.pos) },
+	{ .name = "rx_frame", .type = YAML_TYPE_UINT, YAML_FIELD(struct draft, rx_frame.bytes),
+	  .min = FRAME_MIN_BYTES, .max = PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES,
+	  .pos = offsetof(struct draft, rx_frame.pos) },
 	{ .name = "port", .type = YAML_TYPE_UINT, FIELD(traffic.port), .min = 1, .max = 65535 },
 	{ .name = "streams", .type = YAML_TYPE_UINT, FIELD(traffic.streams),
 	  .min = 1, .max = PAIR_STREAMS_MAX, .pos = AT(streams) },
@@ -205,6 +212,33 @@ static void defaults_fill(struct matrix *m, const char *file)
 	snprintf(m->name, sizeof(m->name), "%.*s", (int)strcspn(base, "."), base);
 }
 
+// A size given as a frame is the payload that makes it.
+static int frame_settle(const struct yaml_doc *d, const struct draft_frame *frame, const char *key,
+			const char *other, uint32_t *payload, struct pos *pos, struct err *e)
+{
+	if (frame->bytes == 0)
+		return 0;
+	if (pos->line != 0)
+		return pos_fail(
+			d->file, frame->pos, e,
+			"%s: %s stands at %d:%d and says the same size as payload: keep one", key,
+			other, pos->line, pos->col);
+	*payload = frame->bytes - IP4_UDP_OVERHEAD_BYTES;
+	*pos = frame->pos;
+	return 0;
+}
+
+static int frames_settle(const struct yaml_doc *d, struct draft *draft, struct err *e)
+{
+	struct matrix *m = &draft->m;
+	int ret = frame_settle(d, &draft->tx_frame, "tx_frame", "request", &m->traffic.req_bytes,
+			       &m->traffic.at.request, e);
+
+	return ret < 0 ? ret
+		       : frame_settle(d, &draft->rx_frame, "rx_frame", "reply",
+				      &m->traffic.rep_bytes, &m->traffic.at.reply, e);
+}
+
 // The session's socket is the longest name that pmx makes in remote_dir.
 static int paths_check(const struct yaml_doc *d, const struct draft *draft, struct err *e)
 {
@@ -236,6 +270,9 @@ static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err
 	if (!draft->version_seen)
 		return pos_fail(d->file, draft->root, e,
 				"pmx is missing: expected the format's version, 'pmx: 1'");
+	ret = frames_settle(d, draft, e);
+	if (ret < 0)
+		return ret;
 	ret = draft_hosts(d, draft, e);
 	if (ret < 0)
 		return ret;

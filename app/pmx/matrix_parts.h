@@ -18,6 +18,10 @@ struct draft {
 	struct matrix m;
 	struct pos root, hosts_at, traffic_at, remote_dir_at;
 	bool version_seen;
+	struct draft_frame {	// a size as Ethernet frame with FCS
+		uint32_t bytes; // 0 = not given
+		struct pos pos;
+	} tx_frame, rx_frame;
 	const struct yaml_item *defaults, *hosts, *cells, *hub;
 	struct host_index index;
 };

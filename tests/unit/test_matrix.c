@@ -235,6 +235,39 @@ static void defaults(void **state)
 	matrix_free(&m);
 }
 
+// With FCS: 46 bytes of Ethernet, IPv4, UDP and FCS.
+static void frame_sizes(void **state)
+{
+	static const struct {
+		const char *traffic;
+		uint32_t req, rep;
+	} t[] = {
+		{ "{rate: 5, tx_frame: 64, rx_frame: 1518}", 18, 1472 },
+		{ "{rate: 5, tx_frame: 128}", 82, 18 },
+		{ "{rate: 5, request: 100, rx_frame: 65}", 100, 19 },
+		{ "{rate: 5, tx_frame: 65553}", 65507, 18 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct err e = { 0 };
+		struct matrix m;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "hosts: {a: {device: net_null0, addr: 198.18.0.1/31},\n"
+			 "        b: {device: net_null0, addr: 198.18.0.0/31}}\n"
+			 "traffic: %s\n"
+			 "pmx: 1\n",
+			 t[i].traffic);
+		if (matrix_parse("FILE", text, strlen(text), &m, &e) < 0)
+			fail_msg("%s", e.msg);
+		assert_int_equal(m.traffic.req_bytes, t[i].req);
+		assert_int_equal(m.traffic.rep_bytes, t[i].rep);
+		matrix_free(&m);
+	}
+}
+
 static void device_kinds(void **state)
 {
 	static const struct {
@@ -314,8 +347,8 @@ int main(void)
 		cmocka_unit_test(bad_files),	    cmocka_unit_test(deep_nesting),
 		cmocka_unit_test(deep_indentation), cmocka_unit_test(file_errors),
 		cmocka_unit_test(every_key),	    cmocka_unit_test(defaults),
-		cmocka_unit_test(device_kinds),	    cmocka_unit_test(remote_dirs),
-		cmocka_unit_test(examples),
+		cmocka_unit_test(frame_sizes),	    cmocka_unit_test(device_kinds),
+		cmocka_unit_test(remote_dirs),	    cmocka_unit_test(examples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
