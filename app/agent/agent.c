@@ -3,6 +3,7 @@
 #include "collect.h"
 #include "eal.h"
 #include "resume.h"
+#include "telemetry.h"
 #include "trial.h"
 #include "worker.h"
 
@@ -67,6 +68,7 @@ int agent_open(struct agent *a, const char *dir, struct err *e)
 	agent_renew(a, a->link_ns);
 	if (a->lease_ns != 0 && a->lease_ns < a->link_ns + FIRST_LEASE_NS)
 		a->lease_ns = a->link_ns + FIRST_LEASE_NS;
+	telemetry_open(a);
 	return 0;
 }
 
@@ -276,21 +278,9 @@ json_t *agent_result(struct agent *a)
 	return a->result != NULL ? json_incref(a->result) : collect_result(a);
 }
 
-// EAL leaves its runtime directory, and the one that holds it, behind.
-static void remove_runtime_dir(void)
-{
-	char path[4096];
-	snprintf(path, sizeof(path), "%s", rte_eal_get_runtime_dir());
-	rte_eal_cleanup();
-	char *slash = strrchr(path, '/');
-	if (rmdir(path) != 0 || slash == NULL)
-		return;
-	*slash = '\0';
-	rmdir(path);
-}
-
 void agent_close(struct agent *a)
 {
+	telemetry_close(a);
 	atomic_store_explicit(&a->shared.quit, true, memory_order_release);
 	if (a->launched)
 		rte_eal_mp_wait_lcore();
@@ -301,6 +291,7 @@ void agent_close(struct agent *a)
 	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
 		queue_destroy(a->queue[q]);
 	json_decref(a->result);
-	remove_runtime_dir();
+	rte_eal_cleanup();
+	eal_remove_dir();
 	hostcfg_free(&a->cfg);
 }

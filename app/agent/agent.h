@@ -1,4 +1,5 @@
-// One agent: its life from init to done. Everything here is the main thread's.
+// One agent: its life from init to done. Everything here is the main thread's; telemetry's threads
+// look at it while they hold the lock.
 #pragma once
 
 #include "clock.h"
@@ -14,7 +15,11 @@
 
 #include "err.h"
 
+#include <pthread.h>
+
 struct agent {
+	// Over all of it but the queues: the main thread's, but while that waits for its clients.
+	pthread_mutex_t lock;
 	struct hostcfg cfg;
 	enum agent_state state;
 	char error[ERR_MAX]; // failed: why; link: what it waits for
@@ -38,7 +43,8 @@ struct agent {
 };
 
 // Brings DPDK, the port and its queues up from SESSION_CONFIG in the current directory; the state
-// is `link` afterwards. `dir` is the current directory's absolute name.
+// is `link` afterwards. The caller holds a->lock from now on. `dir` is the current directory's
+// absolute name.
 int agent_open(struct agent *a, const char *dir, struct err *e);
 // What is due at `now_ns` (CLOCK_MONOTONIC_RAW). False when the agent may exit.
 bool agent_tick(struct agent *a, uint64_t now_ns);

@@ -4,6 +4,7 @@
 
 #include <rte_version.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,21 +33,52 @@ static void add_rx(struct rx_counts *to, const struct rx_counts *c)
 	to->late += c->late;
 }
 
-// What streams hold that no trial was given yet.
+// What streams hold that no trial was given yet; also into the queue's own row.
 static void add_open(struct result *r, const struct queue *q, uint32_t trial)
 {
-	for (uint32_t i = 0; q->sending && q->current == trial && i < q->tx_stream_count; i++)
-		r->tx[q->tx[i].flow].trial[trial].sent += q->tx[i].seq - q->tx_mark[i];
+	struct queue_counts *c = &r->queue[q->id].trial[trial];
+	for (uint32_t i = 0; q->sending && q->current == trial && i < q->tx_stream_count; i++) {
+		uint64_t n = q->tx[i].seq - q->tx_mark[i];
+		r->tx[q->tx[i].flow].trial[trial].sent += n;
+		c->requests_sent += n;
+	}
 	for (uint32_t i = 0; i < q->tx_stream_all; i++) {
 		const struct rx_stream *s = &q->reply[i];
-		if (s->trial == trial)
-			r->tx[s->flow].trial[trial].returned += s->recv - q->reply_mark[i];
+		uint64_t n = s->trial == trial ? s->recv - q->reply_mark[i] : 0;
+		r->tx[s->flow].trial[trial].returned += n;
+		c->replies_received += n;
 	}
 	for (uint32_t i = 0; i < q->rx_stream_count; i++) {
 		const struct rx_stream *s = &q->request[i];
-		if (s->trial == trial)
-			r->rx[s->flow].trial[trial].delivered += s->recv - q->request_mark[i];
+		uint64_t n = s->trial == trial ? s->recv - q->request_mark[i] : 0;
+		r->rx[s->flow].trial[trial].delivered += n;
+		c->requests_received += n;
+		c->replies_sent += n;
 	}
+}
+
+// The row of a queue whose trial is not closed: of what its flows were booked; the streams' open
+// counts come on top.
+static void add_queue(struct queue_counts *c, const struct queue *q, uint32_t trial)
+{
+	const struct queue_trial *t = &q->trial[trial];
+	bool sends = q->sending && q->current == trial;
+	c->lcore = q->total.lcore;
+	for (uint32_t f = 0; f < q->tx_flow_count; f++) {
+		c->requests_sent += t->tx[f].sent;
+		c->replies_received += t->tx[f].returned;
+		c->off_queue += t->tx[f].off_queue;
+	}
+	for (uint32_t f = 0; f < q->rx_flow_count; f++) {
+		c->requests_received += t->rx[f].delivered;
+		c->replies_sent += t->rx[f].delivered - t->rx[f].reply_unsent;
+	}
+	if (!sends && q->current <= trial)
+		return; // has not begun
+	c->tx_full = q->total.tx_full - t->counts.tx_full;
+	const struct queue_counts *end = sends ? &q->total : &t->counts_end;
+	c->busy_tsc = end->busy_tsc - t->counts.busy_tsc;
+	c->total_tsc = end->total_tsc - t->counts.total_tsc;
 }
 
 static int merge_hist(struct hist **into, const struct hist *h)
@@ -63,21 +95,24 @@ static int merge_hist(struct hist **into, const struct hist *h)
 	return 0;
 }
 
-static int add_trial(struct result *r, const struct queue *q, uint32_t trial)
+static int add_trial(struct result *r, const struct queue *q, uint32_t trial, uint32_t rtt_of)
 {
 	const struct queue_trial *t = &q->trial[trial];
 	for (uint32_t f = 0; f < q->tx_flow_count; f++) {
 		struct tx_counts *to = &r->tx[f].trial[trial];
 		add_tx(to, &t->tx[f]);
-		if (t->rtt_stride == 1 && merge_hist(&to->rtt, &t->rtt[f]) != 0)
+		bool wanted = rtt_of == COLLECT_ALL || rtt_of == f;
+		if (wanted && t->rtt_stride == 1 && merge_hist(&to->rtt, &t->rtt[f]) != 0)
 			return -1;
 	}
 	for (uint32_t f = 0; f < q->rx_flow_count; f++)
 		add_rx(&r->rx[f].trial[trial], &t->rx[f]);
-	if (!is_closed(q, trial))
-		add_open(r, q, trial);
-	else
+	if (is_closed(q, trial)) {
 		r->queue[q->id].trial[trial] = t->counts;
+	} else {
+		add_queue(&r->queue[q->id].trial[trial], q, trial);
+		add_open(r, q, trial);
+	}
 	return t->rtt_stride == 1 ? merge_hist(&r->lateness, t->lateness) : 0;
 }
 
@@ -138,30 +173,39 @@ static void fill_host(struct result *r, const struct agent *a)
 	r->agent_cpu_pct = u.process;
 }
 
-json_t *collect_result(const struct agent *a)
+int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 {
-	struct result r;
 	uint16_t queues = a->cfg.port.queues;
-	if (a->queue[0] == NULL || result_alloc(&r, a->queue[0]->trial_count, a->cfg.tx_count,
+	if (a->queue[0] == NULL || result_alloc(r, a->queue[0]->trial_count, a->cfg.tx_count,
 						a->cfg.rx_count, queues) != 0)
-		return NULL;
-	fill_host(&r, a);
-	fill_trials(&r, a);
-	fill_flows(&r, &a->cfg);
+		return -ENOMEM;
+	fill_host(r, a);
+	fill_trials(r, a);
+	fill_flows(r, &a->cfg);
 	int bad = 0;
 	for (uint16_t q = 0; q < queues; q++) {
 		for (uint32_t t = 0; t < a->queue[q]->trial_count; t++)
-			bad |= add_trial(&r, a->queue[q], t);
+			bad |= add_trial(r, a->queue[q], t, rtt_of);
 		for (int d = 0; d < DROP_REASONS; d++)
-			r.drop[d] += a->queue[q]->drop[d];
+			r->drop[d] += a->queue[q]->drop[d];
 	}
-	r.drop[DROP_SLOW] += a->neigh.ignored;
-	for (size_t f = 0; f < r.rx_count; f++) {
-		for (size_t t = 0; t < r.trial_count; t++)
-			r.rx[f].trial[t].replied =
-				r.rx[f].trial[t].delivered - r.rx[f].trial[t].reply_unsent;
+	r->drop[DROP_SLOW] += a->neigh.ignored;
+	for (size_t f = 0; f < r->rx_count; f++) {
+		for (size_t t = 0; t < r->trial_count; t++)
+			r->rx[f].trial[t].replied =
+				r->rx[f].trial[t].delivered - r->rx[f].trial[t].reply_unsent;
 	}
-	json_t *j = bad == 0 ? result_write(&r) : NULL;
+	if (bad != 0)
+		result_free(r);
+	return bad != 0 ? -ENOMEM : 0;
+}
+
+json_t *collect_result(const struct agent *a)
+{
+	struct result r;
+	if (collect(a, COLLECT_ALL, &r) != 0)
+		return NULL;
+	json_t *j = result_write(&r);
 	result_free(&r);
 	return j;
 }

@@ -1,5 +1,7 @@
 #include "daemon.h"
 
+#include "eal.h"
+
 #include "session.h"
 
 #include <errno.h>
@@ -71,6 +73,7 @@ static int supervise(int (*run)(int ready_fd), int ready_fd)
 	write_file(SESSION_EXIT, text);
 	unlink(SESSION_SOCKET);
 	unlink(SESSION_PID);
+	eal_remove_dir();
 	return 0;
 }
 
@@ -112,6 +115,7 @@ int daemon_start(int (*run)(int ready_fd))
 	unlink(SESSION_RESULT);
 	unlink(SESSION_REPORT);
 	unlink(SESSION_SOCKET);
+	eal_remove_dir();
 	if (pipe2(fd, O_CLOEXEC) != 0) {
 		fprintf(stderr, "pmx-agent: no pipe: %s\n", strerror(errno));
 		return 1;

@@ -14,9 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define ARGS_MAX 32
+#define PREFIX "pmx"		   // of EAL's files; there is one agent to a directory
+#define RUNTIME_DIR "dpdk/" PREFIX // as EAL makes it in $RUNTIME_DIRECTORY
+#define TELEMETRY_SOCKET "/" RUNTIME_DIR "/dpdk_telemetry.v2"
 
 _Static_assert(sizeof(struct rte_mbuf) == FOOTPRINT_MBUF_BYTES, "what footprint_bytes counts");
 _Static_assert(RTE_PKTMBUF_HEADROOM == FOOTPRINT_HEAD_BYTES, "what footprint_data_room counts");
@@ -86,15 +90,20 @@ static bool use_hugepages(const struct hostcfg *cfg, uint64_t need)
 	return free_hugepage_bytes() >= need;
 }
 
-static void lcore_map(const struct hostcfg *cfg, const uint16_t *cpu, char *s, size_t size)
+// EAL puts its own threads on the CPUs of no lcore, else on those of lcore 0: so that is given the
+// CPUs that the queues leave.
+static void lcore_map(const struct hostcfg *cfg, const uint16_t *cpu, const cpu_set_t *allowed,
+		      char *s, size_t size)
 {
-	cpu_set_t allowed;
-	CPU_ZERO(&allowed);
-	sched_getaffinity(0, sizeof(allowed), &allowed);
+	cpu_set_t rest = *allowed;
+	for (uint16_t q = 0; q < cfg->port.queues; q++)
+		CPU_CLR(cpu[q], &rest);
+	if (CPU_COUNT(&rest) == 0)
+		rest = *allowed;
 	size_t n = (size_t)snprintf(s, size, "0@(");
 	const char *sep = "";
 	for (int c = 0; c < CPU_SETSIZE; c++) {
-		if (CPU_ISSET(c, &allowed)) {
+		if (CPU_ISSET(c, &rest)) {
 			n += (size_t)snprintf(s + n, size - n, "%s%d", sep, c);
 			sep = ",";
 		}
@@ -104,22 +113,51 @@ static void lcore_map(const struct hostcfg *cfg, const uint16_t *cpu, char *s, s
 		n += (size_t)snprintf(s + n, size - n, ",%u@%u", q + 1u, cpu[q]);
 }
 
+static bool telemetry_fits(const char *dir)
+{
+	const size_t most = sizeof(((struct sockaddr_un *)0)->sun_path) - 1;
+	if (strlen(dir) + strlen(TELEMETRY_SOCKET) <= most)
+		return true;
+	fprintf(stderr,
+		"pmx-agent: no telemetry: the name of its socket in '%s' would be longer than "
+		"%zu bytes: a remote_dir of at most %zu bytes has room for it\n",
+		dir, most, most - strlen(TELEMETRY_SOCKET));
+	return false;
+}
+
+void eal_remove_dir(void)
+{
+	DIR *d = opendir(RUNTIME_DIR);
+	if (d == NULL)
+		return;
+	for (struct dirent *n; (n = readdir(d)) != NULL;)
+		unlinkat(dirfd(d), n->d_name, 0); // not what is a directory
+	closedir(d);
+	if (rmdir(RUNTIME_DIR) == 0)
+		rmdir("dpdk");
+}
+
 int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, struct err *e)
 {
 	char *argv[ARGS_MAX];
 	int argc = 0;
 	char lcores[8192], memory[24];
+	cpu_set_t allowed;
 	uint64_t need = footprint_bytes(cfg);
 	uint64_t mb = cfg->memory_mb > 0 ? cfg->memory_mb : (need >> 20) + 1;
 
-	lcore_map(cfg, cpu, lcores, sizeof(lcores));
+	CPU_ZERO(&allowed);
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	lcore_map(cfg, cpu, &allowed, lcores, sizeof(lcores));
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)mb);
 	argv[argc++] = "pmx-agent";
 	argv[argc++] = "--lcores";
 	argv[argc++] = lcores;
 	argv[argc++] = "--file-prefix";
-	argv[argc++] = "pmx"; // there is one agent to a directory
-	argv[argc++] = "--no-telemetry";
+	argv[argc++] = PREFIX;
+	argv[argc++] = "--log-level=lib.telemetry:error"; // that it has no socket of DPDK 20's kind
+	if (!telemetry_fits(dir))
+		argv[argc++] = "--no-telemetry";
 	if (use_hugepages(cfg, need)) {
 		argv[argc++] = "--in-memory";
 	} else {
@@ -149,6 +187,7 @@ int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, s
 		return err_set(e, EIO,
 			       "DPDK did not start with device '%s' (%s): its log says more",
 			       device, rte_strerror(rte_errno));
+	sched_setaffinity(0, sizeof(allowed), &allowed); // of this thread, as it was
 	if (rte_eth_dev_count_avail() == 0)
 		return err_set(
 			e, ENODEV,

@@ -55,6 +55,8 @@ static int agent_run(int ready_fd)
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGINT, &stop, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	pthread_mutex_init(&a.lock, NULL);
+	pthread_mutex_lock(&a.lock);
 
 	int r = getcwd(dir, sizeof(dir)) == NULL ? err_set(&e, errno, "no current directory")
 						 : agent_open(&a, dir, &e);

@@ -207,7 +207,10 @@ void serve_poll(struct serve *s, struct agent *a, int timeout_ms)
 	struct pollfd p[SERVE_CLIENTS + 1] = { { .fd = s->fd, .events = POLLIN } };
 	for (int i = 0; i < SERVE_CLIENTS; i++)
 		p[i + 1] = (struct pollfd){ .fd = s->client[i].fd, .events = POLLIN };
-	if (poll(p, SERVE_CLIENTS + 1, timeout_ms) <= 0)
+	pthread_mutex_unlock(&a->lock);
+	int n = poll(p, SERVE_CLIENTS + 1, timeout_ms);
+	pthread_mutex_lock(&a->lock);
+	if (n <= 0)
 		return;
 	if (p[0].revents != 0)
 		accept_client(s);

@@ -18,6 +18,6 @@ struct serve {
 
 // Listens on SESSION_SOCKET in the current directory, for its owner only.
 int serve_open(struct serve *s, struct err *e);
-// Waits at most timeout_ms for lines and answers them.
+// Waits at most timeout_ms for lines, without a->lock, and answers them.
 void serve_poll(struct serve *s, struct agent *a, int timeout_ms);
 void serve_close(struct serve *s);
