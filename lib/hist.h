@@ -69,3 +69,21 @@ uint64_t hist_upper_ns(uint32_t bucket);
 double hist_percentile_ns(const struct hist *h, double percent);
 // Mean, or -1 when empty or unknown.
 double hist_mean_ns(const struct hist *h);
+
+// The same without its empty buckets, as results carry it: what was recorded for one flow is a few
+// dozen of 4,000. Not for recording.
+struct hist_bin {
+	uint32_t bucket;
+	uint64_t count; // > 0
+};
+struct hist_packed {
+	uint64_t min_ns, max_ns, sum_ns, count; // as in struct hist; count > 0
+	uint32_t bins;
+	struct hist_bin bin[]; // by bucket
+};
+
+// A new one, owned by the caller; NULL on no memory. `h` must not be in use and not be empty.
+struct hist_packed *hist_pack(const struct hist *h);
+void hist_merge_packed(struct hist *into, const struct hist_packed *from);
+double hist_packed_percentile_ns(const struct hist_packed *h, double percent);
+double hist_packed_mean_ns(const struct hist_packed *h);

@@ -8,3 +8,5 @@
 
 // Of a member `struct hist *`, owned. Writing takes a histogram that is still being recorded.
 extern const struct jm_codec hist_codec;
+// Of a member `struct hist_packed *`, owned.
+extern const struct jm_codec hist_packed_codec;

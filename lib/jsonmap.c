@@ -94,7 +94,7 @@ wrong(const struct reader *r, const struct where *w, json_t *v, const char *fmt,
 	return fault(r, w, EINVAL, "%s: expected %s", value_str(v, buf, sizeof(buf)), form);
 }
 
-static void uint_store(void *member, size_t size, uint64_t v)
+void jm_store_uint(void *member, size_t size, uint64_t v)
 {
 	switch (size) {
 	case 1:
@@ -112,8 +112,7 @@ static void uint_store(void *member, size_t size, uint64_t v)
 	}
 }
 
-// The largest value of a row: what the member holds and JSON can write.
-static uint64_t uint_max(const struct jm_row *row, size_t size)
+uint64_t jm_max_uint(const struct jm_row *row, size_t size)
 {
 	uint64_t holds = size >= 8 ? INT64_MAX : (UINT64_C(1) << 8 * size) - 1;
 
@@ -124,11 +123,11 @@ static uint64_t uint_max(const struct jm_row *row, size_t size)
 static int read_uint(const struct reader *r, const struct where *w, const struct jm_row *row,
 		     size_t size, json_t *v, void *member)
 {
-	uint64_t max = uint_max(row, size);
+	uint64_t max = jm_max_uint(row, size);
 	const char *or_null = row->flags & (JM_ZERO_NULL | JM_UNKNOWN_NULL) ? " or null" : "";
 
 	if (json_is_null(v) && *or_null != '\0') {
-		uint_store(member, size, row->flags & JM_ZERO_NULL ? 0 : UINT64_MAX);
+		jm_store_uint(member, size, row->flags & JM_ZERO_NULL ? 0 : UINT64_MAX);
 		return 0;
 	}
 	if (!json_is_integer(v) || json_integer_value(v) < 0 ||
@@ -136,7 +135,7 @@ static int read_uint(const struct reader *r, const struct where *w, const struct
 		return wrong(r, w, v, "an integer from %" PRIu64 " to %" PRIu64 "%s", row->min, max,
 			     or_null);
 	}
-	uint_store(member, size, (uint64_t)json_integer_value(v));
+	jm_store_uint(member, size, (uint64_t)json_integer_value(v));
 	return 0;
 }
 
@@ -194,7 +193,7 @@ static int read_enum(const struct reader *r, const struct where *w, const struct
 
 	for (size_t i = 0; i < row->names; i++)
 		if (json_is_string(v) && strcmp(json_string_value(v), row->name[i]) == 0) {
-			uint_store(member, row->size, i);
+			jm_store_uint(member, row->size, i);
 			return 0;
 		}
 	for (size_t i = 0, used = strlen(form); i < row->names && used < sizeof(form); i++)

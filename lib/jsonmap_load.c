@@ -49,20 +49,30 @@ static int slurp(int fd, const char *path, size_t max_bytes, char **text, size_t
 			break;
 		*len += (size_t)n;
 	}
+	(*text)[*len] = '\0';
 	return 0;
+}
+
+int jsonmap_slurp(const char *path, size_t max_bytes, char **text, size_t *len, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO is refused, not waited for
+
+	*text = NULL;
+	*len = 0;
+	if (fd < 0)
+		return err_set(e, errno, "%s: %s", path, strerror(errno));
+	int ret = slurp(fd, path, max_bytes, text, len, e);
+	close(fd);
+	return ret;
 }
 
 int jsonmap_load(const char *path, size_t max_bytes, json_t **root, struct err *e)
 {
-	char *text = NULL;
-	size_t len = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO is refused, not waited for
+	char *text;
+	size_t len;
 
 	*root = NULL;
-	if (fd < 0)
-		return err_set(e, errno, "%s: %s", path, strerror(errno));
-	int ret = slurp(fd, path, max_bytes, &text, &len, e);
-	close(fd);
+	int ret = jsonmap_slurp(path, max_bytes, &text, &len, e);
 	if (ret < 0)
 		return ret;
 	ret = jsonmap_parse(path, text, len, root, e);

@@ -29,7 +29,7 @@ struct trial {
 
 struct tx_counts { // one flow, one trial, at the requester
 	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
-	struct hist *rtt; // owned, NULL = none recorded
+	struct hist_packed *rtt; // owned, NULL = none recorded
 };
 
 struct rx_counts { // one flow, one trial, at the responder
@@ -114,5 +114,7 @@ int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t q
 // be in use by their writers.
 int result_read(json_t *root, struct result *r, struct err *e);
 int result_load(const char *path, struct result *r, struct err *e);
+// The same from a text; `name` is for errors.
+int result_parse(const char *name, const char *text, size_t len, struct result *r, struct err *e);
 json_t *result_write(const struct result *r);
 void result_free(struct result *r);

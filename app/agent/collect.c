@@ -95,16 +95,41 @@ static int merge_hist(struct hist **into, const struct hist *h)
 	return 0;
 }
 
-static int add_trial(struct result *r, const struct queue *q, uint32_t trial, uint32_t rtt_of)
+// The round trips of one flow, of all queues.
+static int pack_rtt(struct hist_packed **to, const struct agent *a, uint32_t trial, uint32_t flow,
+		    struct hist *sum)
+{
+	hist_reset(sum);
+	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
+		const struct queue_trial *t = &a->queue[q]->trial[trial];
+		if (t->rtt_stride == 1 && t->rtt[flow].min_ns != UINT64_MAX)
+			hist_merge(sum, &t->rtt[flow]);
+	}
+	if (sum->count == 0)
+		return 0;
+	*to = hist_pack(sum);
+	return *to != NULL ? 0 : -1;
+}
+
+static int fill_rtt(struct result *r, const struct agent *a, uint32_t rtt_of)
+{
+	struct hist *sum = malloc(sizeof(*sum));
+	int bad = sum != NULL ? 0 : -1;
+	for (uint32_t f = 0; bad == 0 && f < r->tx_count; f++)
+		for (uint32_t t = 0; bad == 0 && t < r->trial_count; t++) {
+			if (rtt_of != COLLECT_ALL && rtt_of != f)
+				continue;
+			bad = pack_rtt(&r->tx[f].trial[t].rtt, a, t, f, sum);
+		}
+	free(sum);
+	return bad;
+}
+
+static int add_trial(struct result *r, const struct queue *q, uint32_t trial)
 {
 	const struct queue_trial *t = &q->trial[trial];
-	for (uint32_t f = 0; f < q->tx_flow_count; f++) {
-		struct tx_counts *to = &r->tx[f].trial[trial];
-		add_tx(to, &t->tx[f]);
-		bool wanted = rtt_of == COLLECT_ALL || rtt_of == f;
-		if (wanted && t->rtt_stride == 1 && merge_hist(&to->rtt, &t->rtt[f]) != 0)
-			return -1;
-	}
+	for (uint32_t f = 0; f < q->tx_flow_count; f++)
+		add_tx(&r->tx[f].trial[trial], &t->tx[f]);
 	for (uint32_t f = 0; f < q->rx_flow_count; f++)
 		add_rx(&r->rx[f].trial[trial], &t->rx[f]);
 	if (is_closed(q, trial)) {
@@ -182,10 +207,10 @@ int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 	fill_host(r, a);
 	fill_trials(r, a);
 	fill_flows(r, &a->cfg);
-	int bad = 0;
+	int bad = fill_rtt(r, a, rtt_of);
 	for (uint16_t q = 0; q < queues; q++) {
 		for (uint32_t t = 0; t < a->queue[q]->trial_count; t++)
-			bad |= add_trial(r, a->queue[q], t, rtt_of);
+			bad |= add_trial(r, a->queue[q], t);
 		for (int d = 0; d < DROP_REASONS; d++)
 			r->drop[d] += a->queue[q]->drop[d];
 	}

@@ -13,11 +13,13 @@ static uint64_t total_ns(const struct matrix *m)
 }
 
 // From ready agents to the summary; no agent is left when it returns.
-static int measure(struct fleet *f)
+static int measure(struct fleet *f, struct summary_parts *parts)
 {
 	uint64_t start_ns;
 	int code = watch_arm(f, &start_ns);
 
+	if (code == EXIT_GOOD)
+		code = fleet_digest(f, parts);
 	if (code == EXIT_GOOD) {
 		watch_run(f, start_ns, total_ns(f->matrix));
 		fleet_collect(f);
@@ -26,7 +28,7 @@ static int measure(struct fleet *f)
 	if (code != EXIT_GOOD)
 		return code;
 	size_t failed = fleet_complain(f);
-	code = fleet_report(f, watch_skew(f));
+	code = fleet_report(f, parts, watch_skew(f));
 	if (signals_got() != 0)
 		return 128 + signals_got();
 	return failed > 0 && code != EXIT_HOST ? EXIT_PARTIAL : code;
@@ -40,6 +42,7 @@ static void print_rest(const struct matrix *m)
 
 static int run_fleet(const struct opts *o, const struct matrix *m)
 {
+	struct summary_parts parts = { 0 };
 	struct fleet f;
 	struct launch l;
 	int code = fleet_init(&f, o, m, true);
@@ -53,8 +56,9 @@ static int run_fleet(const struct opts *o, const struct matrix *m)
 	if (code == EXIT_GOOD && f.dry)
 		print_rest(m);
 	else if (code == EXIT_GOOD)
-		code = measure(&f);
+		code = measure(&f, &parts);
 	launch_free(&l);
+	summary_parts_free(&parts);
 	fleet_free(&f);
 	return code;
 }

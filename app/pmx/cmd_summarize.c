@@ -9,7 +9,7 @@ _Static_assert((int)VERDICT_GOOD == EXIT_GOOD && (int)VERDICT_LIMIT == EXIT_LIMI
 	       "verdicts are exit codes");
 
 // From the hosts, or from what `pmx collect` brought here.
-static int summarize(struct fleet *f)
+static int summarize(struct fleet *f, struct summary_parts *parts)
 {
 	const struct opts *o = f->opts;
 
@@ -23,11 +23,12 @@ static int summarize(struct fleet *f)
 	if (f->dry)
 		return failed > 0 ? EXIT_HOST : EXIT_GOOD;
 	// how far apart they started is known to who started them only
-	return fleet_report(f, (struct skew){ .ns = NAN, .error_ns = NAN });
+	return fleet_report(f, parts, (struct skew){ .ns = NAN, .error_ns = NAN });
 }
 
 int cmd_summarize(struct opts *o)
 {
+	struct summary_parts parts = { 0 };
 	struct matrix m;
 	struct fleet f;
 	int code = cmd_load(o, &m);
@@ -36,7 +37,10 @@ int cmd_summarize(struct opts *o)
 		return code;
 	code = fleet_init(&f, o, &m, false);
 	if (code == EXIT_GOOD) {
-		code = summarize(&f);
+		code = fleet_digest(&f, &parts);
+		if (code == EXIT_GOOD)
+			code = summarize(&f, &parts);
+		summary_parts_free(&parts);
 		fleet_free(&f);
 	}
 	matrix_free(&m);

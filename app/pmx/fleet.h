@@ -62,6 +62,9 @@ struct fleet {
 	size_t chosen;
 	pthread_mutex_t *lock; // owned
 	struct poller *poller; // owned, or NULL
+	// When set, a result that was collected goes here, by its host's thread, and is not kept.
+	int (*take)(struct fleet_host *h, void *arg, struct err *e);
+	void *take_arg;
 };
 
 // A step on one host; a negative return is that host's failure.

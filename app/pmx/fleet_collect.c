@@ -9,24 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int keep_result(struct fleet_host *h, json_t *root, struct err *e)
+static void drop_result(struct fleet_host *h)
 {
-	struct result *r = calloc(1, sizeof(*r));
-	int rc = r != NULL ? result_read(root, r, e) : err_set(e, ENOMEM, "out of memory");
+	if (h->result != NULL)
+		result_free(h->result);
+	free(h->result);
+	h->result = NULL;
+}
 
-	if (rc < 0) {
-		free(r);
-		return rc;
-	}
-	h->result = r;
-	h->now_ns = 0;
-	return 0;
+static int take_result(struct fleet_host *h, struct err *e)
+{
+	int rc = h->fleet->take != NULL ? h->fleet->take(h, h->fleet->take_arg, e) : 0;
+
+	if (h->fleet->take != NULL)
+		drop_result(h);
+	return rc;
 }
 
 static int read_remote(struct fleet_host *h, struct err *e)
 {
 	char path[PATH_MAX], *text;
-	json_error_t fault;
+	struct result *r;
 	size_t len;
 
 	snprintf(path, sizeof(path), "%s/" SESSION_RESULT, h->site.dir);
@@ -35,12 +38,17 @@ static int read_remote(struct fleet_host *h, struct err *e)
 		return err_set(e, ENOENT, "no agent runs and no result is in %s", h->site.dir);
 	if (rc < 0)
 		return rc;
-	json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &fault);
+	r = calloc(1, sizeof(*r));
+	rc = r != NULL ? result_parse(path, text, len, r, e) : err_set(e, ENOMEM, "out of memory");
 	free(text);
-	rc = root != NULL ? keep_result(h, root, e)
-			  : err_set(e, EPROTO, "line %d: %s", fault.line, fault.text);
-	json_decref(root);
-	return rc < 0 ? err_wrap(e, "%s", path) : 0;
+	if (rc < 0) {
+		free(r);
+		return rc;
+	}
+	drop_result(h);
+	h->result = r;
+	h->now_ns = 0;
+	return take_result(h, e);
 }
 
 static int collect_one(struct fleet_host *h, void *arg, struct err *e)
@@ -54,7 +62,7 @@ static int collect_one(struct fleet_host *h, void *arg, struct err *e)
 	}
 	if ((remote_attached(h->remote) || call_hello(h, NULL, &ignored) == 0) &&
 	    call_result(h, &ignored) == 0)
-		return 0;
+		return take_result(h, e);
 	return read_remote(h, e);
 }
 
@@ -72,11 +80,12 @@ static int read_local(struct fleet_host *h, void *arg, struct err *e)
 		return err_set(e, ENOMEM, "out of memory");
 	snprintf(path, sizeof(path), "%s/%s/" SESSION_RESULT, (const char *)arg, h->name);
 	int rc = result_load(path, r, e);
-	if (rc < 0)
+	if (rc < 0) {
 		free(r);
-	else
-		h->result = r;
-	return rc;
+		return rc;
+	}
+	h->result = r;
+	return take_result(h, e);
 }
 
 size_t fleet_collect_dir(struct fleet *f, const char *dir)
@@ -113,33 +122,42 @@ static int report(const struct fleet *f, const struct summary_input *in)
 	return code;
 }
 
-int fleet_report(const struct fleet *f, struct skew skew)
+static int digest_one(struct fleet_host *h, void *arg, struct err *e)
 {
-	const struct result **result = calloc(f->count, sizeof(*result));
+	return summary_take(arg, (uint32_t)h->index, h->result, h->now_ns, e);
+}
+
+int fleet_digest(struct fleet *f, struct summary_parts *parts)
+{
+	struct err e = { 0 };
+
+	if (summary_parts_init(parts, f->matrix, &e) < 0) {
+		complain("%s", e.msg);
+		return EXIT_HOST;
+	}
+	f->take = digest_one;
+	f->take_arg = parts;
+	return EXIT_GOOD;
+}
+
+int fleet_report(struct fleet *f, struct summary_parts *parts, struct skew skew)
+{
 	const char **failure = calloc(f->count, sizeof(*failure));
-	uint64_t *now = calloc(f->count, sizeof(*now));
 	const struct summary_input in = {
 		.matrix = f->matrix,
-		.result = result,
+		.parts = parts,
 		.failure = failure,
-		.now_ns = now,
 		.skew_ns = skew.ns,
 		.skew_error_ns = skew.error_ns,
 	};
-	int code = EXIT_HOST;
 
-	if (result == NULL || failure == NULL || now == NULL) {
+	if (failure == NULL) {
 		complain("out of memory");
-	} else {
-		for (size_t i = 0; i < f->count; i++) {
-			result[i] = f->host[i].result;
-			failure[i] = f->host[i].failed ? f->host[i].why : NULL;
-			now[i] = f->host[i].now_ns;
-		}
-		code = report(f, &in);
+		return EXIT_HOST;
 	}
-	free(result);
+	for (size_t i = 0; i < f->count; i++)
+		failure[i] = f->host[i].failed ? f->host[i].why : NULL;
+	int code = report(f, &in);
 	free(failure);
-	free(now);
 	return code;
 }

@@ -4,6 +4,7 @@
 
 #include "barrier.h"
 #include "fleet.h"
+#include "summary.h"
 
 #include <stddef.h>
 
@@ -12,6 +13,9 @@
 size_t fleet_collect(struct fleet *f);
 // The same from DIR/<host>/result.json on this machine; touches no host.
 size_t fleet_collect_dir(struct fleet *f, const char *dir);
-// Summary, reports and JSON as the options ask, from what the hosts have in `result`. Returns enum
+// Before collecting: what the summary needs of each result is taken as it comes, and the result is
+// freed; fleet_report then knows it. 0, or an exit code after saying why.
+int fleet_digest(struct fleet *f, struct summary_parts *parts);
+// Summary, reports and JSON as the options ask, from the parts that were taken. Returns enum
 // pmx_exit: the summary's verdict.
-int fleet_report(const struct fleet *f, struct skew skew);
+int fleet_report(struct fleet *f, struct summary_parts *parts, struct skew skew);

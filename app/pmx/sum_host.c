@@ -62,188 +62,26 @@ double per_second(uint64_t count, double window_s)
 
 // The run that most results are of: a host that was left out of this one may still hold the result
 // of an earlier one, and those must not be added up.
-static const char *run_of_most(const struct summary_input *in)
+static const char *run_of_most(struct sum_part *const *part, size_t n)
 {
-	size_t n = in->matrix->host_count, best = 0;
 	const char *run = "";
+	size_t best = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t same = 0;
 
-		if (in->result[i] == NULL || strcmp(in->result[i]->run_id, run) == 0)
+		if (part[i] == NULL || strcmp(part[i]->run_id, run) == 0)
 			continue;
 		for (size_t k = i; k < n; k++)
-			if (in->result[k] != NULL &&
-			    strcmp(in->result[k]->run_id, in->result[i]->run_id) == 0)
+			if (part[k] != NULL && strcmp(part[k]->run_id, part[i]->run_id) == 0)
 				same++;
 		if (same > best) {
 			best = same;
-			run = in->result[i]->run_id;
+			run = part[i]->run_id;
 		}
 	}
 	return run;
 }
-
-static bool has_begun(const struct trial *t, uint64_t now_ns)
-{
-	return t->kind == TRIAL_MEASURE && t->start_ns != 0 &&
-	       (now_ns == 0 || t->start_ns <= now_ns);
-}
-
-// When a trial ended, or so far; 0 = unknown. A live result may name the end that is planned.
-static uint64_t end_of(const struct trial *t, bool done, uint64_t now_ns)
-{
-	if (done || t->close_ns != 0)
-		return t->end_ns;
-	return t->end_ns != 0 && t->end_ns < now_ns ? t->end_ns : now_ns;
-}
-
-// Length of the measured trials; NAN when one has no known end.
-static double window_of(const struct result *r, uint64_t now_ns)
-{
-	bool done = strcmp(r->state, "done") == 0;
-	double window_s = 0;
-
-	for (size_t t = 0; t < r->trial_count; t++) {
-		const struct trial *trial = &r->trial[t];
-
-		if (!has_begun(trial, now_ns))
-			continue;
-		uint64_t end_ns = end_of(trial, done, now_ns);
-		if (end_ns == 0)
-			return NAN;
-		if (end_ns > trial->start_ns)
-			window_s += (double)(end_ns - trial->start_ns) / 1e9;
-	}
-	return window_s;
-}
-
-static bool measuring_began(const struct result *r, uint64_t now_ns)
-{
-	for (size_t t = 0; t < r->trial_count; t++)
-		if (has_begun(&r->trial[t], now_ns))
-			return true;
-	return false;
-}
-
-static double known_or_nan(double v)
-{
-	return v >= 0 ? v : NAN;
-}
-
-static int take_queues(struct sum_host *h, const struct result *r, struct err *e)
-{
-	h->queue = calloc(r->queue_count ? r->queue_count : 1, sizeof(*h->queue));
-	if (h->queue == NULL)
-		return err_set(e, ENOMEM, "no memory for %zu queues", r->queue_count);
-	h->queue_count = r->queue_count;
-	for (uint32_t q = 0; q < r->queue_count; q++) {
-		struct sum_queue *to = &h->queue[q];
-		uint64_t busy_tsc = 0, total_tsc = 0;
-
-		*to = (struct sum_queue){ .index = q, .lcore = COUNTER_UNKNOWN };
-		for (size_t t = 0; t < r->trial_count; t++) {
-			const struct queue_counts *from = &r->queue[q].trial[t];
-
-			if (r->trial[t].kind != TRIAL_MEASURE)
-				continue;
-			to->lcore = from->lcore;
-			to->requests_sent += from->requests_sent;
-			to->requests_received += from->requests_received;
-			to->replies_sent += from->replies_sent;
-			to->replies_received += from->replies_received;
-			to->off_queue += from->off_queue;
-			to->tx_full += from->tx_full;
-			busy_tsc += from->busy_tsc;
-			total_tsc += from->total_tsc;
-		}
-		to->busy_pct = share_pct(busy_tsc, total_tsc);
-		count_add(&h->off_queue, to->off_queue);
-		count_add(&h->tx_full, to->tx_full);
-		if (!isnan(to->busy_pct) && (isnan(h->busy_pct) || to->busy_pct > h->busy_pct)) {
-			h->busy_pct = to->busy_pct;
-			h->busiest_queue = q;
-		}
-	}
-	return 0;
-}
-
-static int take_result(struct sum_host *h, const struct result *r, uint64_t now_ns, struct err *e)
-{
-	snprintf(h->pmx_version, sizeof(h->pmx_version), "%s", r->pmx_version);
-	snprintf(h->dpdk_version, sizeof(h->dpdk_version), "%s", r->dpdk_version);
-	snprintf(h->driver, sizeof(h->driver), "%s", r->driver);
-	snprintf(h->mac, sizeof(h->mac), "%s", r->mac);
-	snprintf(h->state, sizeof(h->state), "%s", r->state);
-	snprintf(h->ended_by, sizeof(h->ended_by), "%s", r->ended_by);
-	h->tsc_hz = r->tsc_hz;
-	if (!measuring_began(r, now_ns)) {
-		snprintf(h->failure, sizeof(h->failure),
-			 "nothing measured: %s%s before the window began",
-			 r->ended_by[0] != '\0' ? "ended by " : "it is ",
-			 r->ended_by[0] != '\0' ? r->ended_by : r->state);
-		return 0;
-	}
-	h->measured = true;
-	h->window_s = window_of(r, now_ns);
-	h->cpu_pct = known_or_nan(r->cpu_pct);
-	h->cpu_max_pct = known_or_nan(r->cpu_max_pct);
-	h->agent_cpu_pct = known_or_nan(r->agent_cpu_pct);
-	if (r->lateness != NULL && r->lateness->count > 0) {
-		h->lateness_p99_ns = hist_percentile_ns(r->lateness, 99);
-		h->lateness_max_ns = (double)r->lateness->max_ns;
-	}
-	memcpy(h->drop, r->drop, sizeof(h->drop));
-	h->port = r->port;
-	return take_queues(h, r, e);
-}
-
-static const struct port_counts port_unknown = {
-	.ipackets = COUNTER_UNKNOWN,
-	.opackets = COUNTER_UNKNOWN,
-	.ibytes = COUNTER_UNKNOWN,
-	.obytes = COUNTER_UNKNOWN,
-	.imissed = COUNTER_UNKNOWN,
-	.ierrors = COUNTER_UNKNOWN,
-	.oerrors = COUNTER_UNKNOWN,
-	.rx_nombuf = COUNTER_UNKNOWN,
-	.pause_rx = COUNTER_UNKNOWN,
-	.pause_tx = COUNTER_UNKNOWN,
-	.link_mbps = COUNTER_UNKNOWN,
-};
-
-static const struct sum_host host_unknown = {
-	.window_s = NAN,
-	.target = COUNTER_UNKNOWN,
-	.paced_sent = COUNTER_UNKNOWN,
-	.sent = COUNTER_UNKNOWN,
-	.unsent = COUNTER_UNKNOWN,
-	.delivered_to = COUNTER_UNKNOWN,
-	.returned = COUNTER_UNKNOWN,
-	.served = COUNTER_UNKNOWN,
-	.replied = COUNTER_UNKNOWN,
-	.reply_unsent = COUNTER_UNKNOWN,
-	.lost = LOSS_UNKNOWN,
-	.lost_forward = LOSS_UNKNOWN,
-	.lost_back = LOSS_UNKNOWN,
-	.lost_to = LOSS_UNKNOWN,
-	.sent_pps = NAN,
-	.returned_pps = NAN,
-	.served_pps = NAN,
-	.egress_l1_bps = NAN,
-	.ingress_l1_bps = NAN,
-	.achieved_pct = NAN,
-	.loss_pct = NAN,
-	.rtt_p99_ns = NAN,
-	.cpu_pct = NAN,
-	.cpu_max_pct = NAN,
-	.agent_cpu_pct = NAN,
-	.busy_pct = NAN,
-	.lateness_p99_ns = NAN,
-	.lateness_max_ns = NAN,
-	.off_queue = COUNTER_UNKNOWN,
-	.tx_full = COUNTER_UNKNOWN,
-};
 
 // Frames that had no business here. Not: what the agent lacked an mbuf for, or ARP and ICMP in
 // excess.
@@ -257,10 +95,27 @@ static uint64_t foreign_frames(const struct sum_host *h)
 	return sum;
 }
 
-int hosts_take(const struct summary_input *in, struct summary *s, struct err *e)
+// Takes over the queues.
+static void take_part(struct sum_host *h, struct sum_part *p, const char *run)
+{
+	if (p == NULL)
+		return;
+	if (strcmp(p->run_id, run) != 0) {
+		snprintf(h->failure, sizeof(h->failure),
+			 "its result is of run '%s', the others are of run '%s'", p->run_id, run);
+		return;
+	}
+	if (p->host.failure[0] == '\0')
+		memcpy(p->host.failure, h->failure, sizeof(h->failure));
+	*h = p->host;
+	p->host.queue = NULL;
+}
+
+int hosts_take(const struct summary_input *in, struct sum_part *const *part, struct summary *s,
+	       struct err *e)
 {
 	size_t n = in->matrix->host_count, windows = 0;
-	const char *run = run_of_most(in);
+	const char *run = run_of_most(part, n);
 	double window_s = 0;
 
 	s->host = malloc((n ? n : 1) * sizeof(*s->host));
@@ -269,35 +124,13 @@ int hosts_take(const struct summary_input *in, struct summary *s, struct err *e)
 	s->host_count = n;
 	snprintf(s->run_id, sizeof(s->run_id), "%s", run);
 	for (uint32_t i = 0; i < n; i++) {
-		s->host[i] = host_unknown;
-		s->host[i].host = i;
-		s->host[i].port = port_unknown;
-		for (int k = 0; k < DROP_REASONS; k++)
-			s->host[i].drop[k] = COUNTER_UNKNOWN;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct result *r = in->result[i];
 		struct sum_host *h = &s->host[i];
-		int ret;
 
+		*h = host_unknown(i);
 		if (in->failure != NULL && in->failure[i] != NULL)
 			snprintf(h->failure, sizeof(h->failure), "%s", in->failure[i]);
-		if (r == NULL)
-			continue;
-		if (strcmp(r->host, in->matrix->host[i].name) != 0)
-			return err_set(e, EINVAL,
-				       "result of host '%s' stands at the place of host '%s'",
-				       r->host, in->matrix->host[i].name);
-		if (strcmp(r->run_id, run) != 0) {
-			snprintf(h->failure, sizeof(h->failure),
-				 "its result is of run '%s', the others are of run '%s'", r->run_id,
-				 run);
-			continue;
-		}
-		ret = take_result(h, r, in->now_ns != NULL ? in->now_ns[i] : 0, e);
-		if (ret < 0)
-			return ret;
-		s->running = s->running || (h->measured && strcmp(r->state, "done") != 0);
+		take_part(h, part[i], run);
+		s->running = s->running || (h->measured && !part[i]->done);
 		s->measured_hosts += h->measured;
 		if (h->measured)
 			count_add(&s->foreign, foreign_frames(h));
@@ -305,7 +138,7 @@ int hosts_take(const struct summary_input *in, struct summary *s, struct err *e)
 			window_s += h->window_s;
 			windows++;
 		}
-		if (strcmp(r->ended_by, "lease") == 0 || strcmp(r->ended_by, "signal") == 0)
+		if (strcmp(h->ended_by, "lease") == 0 || strcmp(h->ended_by, "signal") == 0)
 			s->partial = true;
 	}
 	if (windows > 0)

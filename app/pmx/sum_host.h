@@ -3,14 +3,16 @@
 // use.
 #pragma once
 
+#include "sum_part.h"
 #include "summary.h"
 
 #include "err.h"
 
 #include <stdint.h>
 
-// Which results count, windows, queues, port counters, inventory.
-int hosts_take(const struct summary_input *in, struct summary *s, struct err *e);
+// Which parts ([host_count], NULL = none) count; their queues go over to the summary.
+int hosts_take(const struct summary_input *in, struct sum_part *const *part, struct summary *s,
+	       struct err *e);
 // Books a finished flow at its two hosts.
 void hosts_add_flow(struct summary *s, const struct sum_flow *f);
 // Shares and causes, once all flows are booked; and the causes of the whole.

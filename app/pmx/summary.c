@@ -4,6 +4,7 @@
 #include "pairs.h"
 #include "pattern.h"
 #include "sum_host.h"
+#include "sum_part.h"
 #include "units.h"
 
 #include <errno.h>
@@ -15,11 +16,11 @@
 struct build {
 	const struct summary_input *in;
 	struct summary *s;
-	struct names names;
-	struct pair *asked; // the flows that the matrix asks for
+	struct sum_part **part; // [host_count]
+	struct pair *asked;	// the flows that the matrix asks for
 	size_t asked_count;
 	struct pairs pairs;
-	struct hist *flow_rtt, *host_rtt, *total_rtt, *lateness; // scratch and merged
+	struct hist *total_rtt, *lateness; // merged
 };
 
 static const struct sum_flow flow_unknown = {
@@ -55,15 +56,6 @@ static const struct sum_flow flow_unknown = {
 	.rtt_max_ns = NAN,
 };
 
-// Over the trials of one flow a count is known only if it is in each of them.
-static void across(uint64_t *sum, uint64_t v)
-{
-	if (v == COUNTER_UNKNOWN)
-		*sum = COUNTER_UNKNOWN;
-	else if (*sum != COUNTER_UNKNOWN)
-		*sum += v;
-}
-
 static void rtt_figures(struct sum_flow *f, const struct hist *h)
 {
 	if (h->count == 0)
@@ -77,13 +69,13 @@ static void rtt_figures(struct sum_flow *f, const struct hist *h)
 
 // Packets due: those that the agent sent or booked as unsent. It books them when the trial ends, so
 // that of a live one the rate must tell.
-static uint64_t target_of(const struct sum_flow *f, const struct result *r, double window_s)
+static uint64_t target_of(const struct sum_flow *f, bool done, double window_s)
 {
 	double due = f->target_pps * window_s;
 
 	if (isnan(f->target_pps) || f->sent == COUNTER_UNKNOWN || f->unsent == COUNTER_UNKNOWN)
 		return COUNTER_UNKNOWN;
-	if (strcmp(r->state, "done") == 0)
+	if (done)
 		return f->sent + f->unsent;
 	if (isnan(due))
 		return COUNTER_UNKNOWN;
@@ -91,65 +83,40 @@ static uint64_t target_of(const struct sum_flow *f, const struct result *r, doub
 }
 
 // What the source says of a flow.
-static void flow_take_tx(struct build *b, struct sum_flow *f, const struct result *r,
-			 const struct result_flow_tx *tx, double window_s)
+static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, bool done, double window_s)
 {
-	bool rtt = false;
-
 	f->req_bytes = tx->req_bytes;
 	f->rep_bytes = tx->rep_bytes;
 	f->streams = tx->streams;
-	f->sent = f->unsent = f->returned = 0;
-	f->dup_back = f->reordered_back = f->late_back = f->off_queue = 0;
-	for (size_t t = 0; t < r->trial_count; t++) {
-		const struct tx_counts *c = &tx->trial[t];
-
-		if (r->trial[t].kind != TRIAL_MEASURE)
-			continue;
-		across(&f->sent, c->sent);
-		across(&f->unsent, c->unsent);
-		across(&f->returned, c->returned);
-		across(&f->dup_back, c->dup);
-		across(&f->reordered_back, c->reordered);
-		across(&f->late_back, c->late);
-		across(&f->off_queue, c->off_queue);
-		if (c->rtt == NULL)
-			continue;
-		if (!rtt)
-			hist_reset(b->flow_rtt);
-		rtt = true;
-		hist_merge(b->flow_rtt, c->rtt);
-	}
-	if (rtt) {
-		rtt_figures(f, b->flow_rtt);
-		hist_merge(b->host_rtt, b->flow_rtt);
-	}
+	f->sent = tx->sent;
+	f->unsent = tx->unsent;
+	f->returned = tx->returned;
+	f->dup_back = tx->dup;
+	f->reordered_back = tx->reordered;
+	f->late_back = tx->late;
+	f->off_queue = tx->off_queue;
+	f->rtt_avg_ns = tx->rtt_avg_ns;
+	f->rtt_p50_ns = tx->rtt_p50_ns;
+	f->rtt_p99_ns = tx->rtt_p99_ns;
+	f->rtt_p999_ns = tx->rtt_p999_ns;
+	f->rtt_max_ns = tx->rtt_max_ns;
 	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps : NAN;
-	f->target = target_of(f, r, window_s);
+	f->target = target_of(f, done, window_s);
 	f->sent_pps = per_second(f->sent, window_s);
 	f->returned_pps = per_second(f->returned, window_s);
 }
 
 // What the destination says of it.
-static void flow_take_rx(struct sum_flow *f, const struct result *r,
-			 const struct result_flow_rx *rx, double window_s)
+static void flow_take_rx(struct sum_flow *f, const struct part_rx *rx, double window_s)
 {
 	f->req_bytes = rx->req_bytes;
 	f->rep_bytes = rx->rep_bytes;
-	f->delivered = f->replied = f->reply_unsent = 0;
-	f->dup_forward = f->reordered_forward = f->late_forward = 0;
-	for (size_t t = 0; t < r->trial_count; t++) {
-		const struct rx_counts *c = &rx->trial[t];
-
-		if (r->trial[t].kind != TRIAL_MEASURE)
-			continue;
-		across(&f->delivered, c->delivered);
-		across(&f->replied, c->replied);
-		across(&f->reply_unsent, c->reply_unsent);
-		across(&f->dup_forward, c->dup);
-		across(&f->reordered_forward, c->reordered);
-		across(&f->late_forward, c->late);
-	}
+	f->delivered = rx->delivered;
+	f->replied = rx->replied;
+	f->reply_unsent = rx->reply_unsent;
+	f->dup_forward = rx->dup;
+	f->reordered_forward = rx->reordered;
+	f->late_forward = rx->late;
 	f->delivered_pps = per_second(f->delivered, window_s);
 	f->replied_pps = per_second(f->replied, window_s);
 }
@@ -178,24 +145,10 @@ static bool flow_closes(const struct sum_flow *f)
 	return f->lost_forward >= 0 && f->lost_back >= 0 && f->delivered == f->replied + unsent;
 }
 
-static int peer_find(const struct build *b, const struct result *r, const char *peer,
-		     uint32_t *host, struct err *e)
-{
-	*host = names_find(&b->names, peer);
-	if (*host != NAME_NONE)
-		return 0;
-	return err_set(
-		e, EINVAL,
-		"result of host '%s': peer '%s' is not a host of %s: summarize with the matrix "
-		"that the run had",
-		r->host, peer, b->in->matrix->file);
-}
-
 // All pairs that the matrix asks for or that a result tells about.
 static int pairs_collect(struct build *b, struct err *e)
 {
 	const struct summary *s = b->s;
-	uint32_t peer;
 	int ret;
 
 	ret = pairs_init(&b->pairs, s->host_count, e);
@@ -207,22 +160,14 @@ static int pairs_collect(struct build *b, struct err *e)
 	for (size_t i = 0; i < b->asked_count; i++)
 		pairs_add(&b->pairs, b->asked[i].src, b->asked[i].dst);
 	for (uint32_t h = 0; h < s->host_count; h++) {
-		const struct result *r = b->in->result[h];
+		const struct sum_part *p = b->part[h];
 
 		if (!s->host[h].measured)
 			continue;
-		for (size_t i = 0; i < r->tx_count; i++) {
-			ret = peer_find(b, r, r->tx[i].peer, &peer, e);
-			if (ret < 0)
-				return ret;
-			pairs_add(&b->pairs, h, peer);
-		}
-		for (size_t i = 0; i < r->rx_count; i++) {
-			ret = peer_find(b, r, r->rx[i].peer, &peer, e);
-			if (ret < 0)
-				return ret;
-			pairs_add(&b->pairs, peer, h);
-		}
+		for (size_t i = 0; i < p->tx_count; i++)
+			pairs_add(&b->pairs, h, p->tx[i].peer);
+		for (size_t i = 0; i < p->rx_count; i++)
+			pairs_add(&b->pairs, p->rx[i].peer, h);
 	}
 	pairs_rank(&b->pairs);
 	return 0;
@@ -263,31 +208,28 @@ static struct sum_flow *flow_between(const struct build *b, uint32_t src, uint32
 	return &b->s->flow[pairs_index(&b->pairs, src, dst)];
 }
 
+// The parts are not needed afterwards.
 static void flows_take(struct build *b)
 {
 	struct summary *s = b->s;
 
 	for (uint32_t h = 0; h < s->host_count; h++) {
-		const struct result *r = b->in->result[h];
-		struct sum_host *host = &s->host[h];
+		const struct sum_part *p = b->part[h];
+		double window_s = s->host[h].window_s;
 
-		if (!host->measured)
+		if (!s->host[h].measured)
 			continue;
-		hist_reset(b->host_rtt);
-		for (size_t i = 0; i < r->tx_count; i++) {
-			uint32_t peer = names_find(&b->names, r->tx[i].peer);
-			flow_take_tx(b, flow_between(b, h, peer), r, &r->tx[i], host->window_s);
-		}
-		for (size_t i = 0; i < r->rx_count; i++) {
-			uint32_t peer = names_find(&b->names, r->rx[i].peer);
-			flow_take_rx(flow_between(b, peer, h), r, &r->rx[i], host->window_s);
-		}
-		if (b->host_rtt->count > 0) {
-			host->rtt_p99_ns = hist_percentile_ns(b->host_rtt, 99);
-			hist_merge(b->total_rtt, b->host_rtt);
-		}
-		if (r->lateness != NULL && r->lateness->count > 0)
-			hist_merge(b->lateness, r->lateness);
+		for (size_t i = 0; i < p->tx_count; i++)
+			flow_take_tx(flow_between(b, h, p->tx[i].peer), &p->tx[i], p->done,
+				     window_s);
+		for (size_t i = 0; i < p->rx_count; i++)
+			flow_take_rx(flow_between(b, p->rx[i].peer, h), &p->rx[i], window_s);
+		if (p->rtt != NULL)
+			hist_merge(b->total_rtt, p->rtt);
+		if (p->lateness != NULL)
+			hist_merge(b->lateness, p->lateness);
+		sum_part_free(b->part[h]);
+		b->part[h] = NULL;
 	}
 }
 
@@ -371,33 +313,36 @@ static void totals(struct summary *s)
 	s->partial = s->partial || s->complete_flows < s->flow_count;
 }
 
+static struct hist *hist_new(void)
+{
+	struct hist *h = malloc(sizeof(*h));
+
+	if (h != NULL)
+		hist_reset(h);
+	return h;
+}
+
 static int build_alloc(struct build *b, struct err *e)
 {
-	struct hist **const scratch[] = { &b->flow_rtt, &b->host_rtt, &b->total_rtt, &b->lateness };
-
-	for (size_t i = 0; i < sizeof(scratch) / sizeof(scratch[0]); i++) {
-		*scratch[i] = malloc(sizeof(struct hist));
-		if (*scratch[i] == NULL)
-			return err_set(e, ENOMEM, "no memory for histograms");
-		hist_reset(*scratch[i]);
-	}
-	return names_init(&b->names, b->in->matrix, e);
+	b->total_rtt = hist_new();
+	b->lateness = hist_new();
+	if (b->total_rtt == NULL || b->lateness == NULL)
+		return err_set(e, ENOMEM, "no memory for histograms");
+	return 0;
 }
 
 static void build_free(struct build *b)
 {
-	free(b->flow_rtt);
-	free(b->host_rtt);
 	free(b->total_rtt);
 	free(b->lateness);
-	names_free(&b->names);
 	pairs_free(&b->pairs);
 	free(b->asked);
 }
 
-int summary_build(const struct summary_input *in, struct summary *s, struct err *e)
+static int build(const struct summary_input *in, struct sum_part **part, struct summary *s,
+		 struct err *e)
 {
-	struct build b = { .in = in, .s = s };
+	struct build b = { .in = in, .s = s, .part = part };
 	int ret;
 
 	*s = (struct summary){
@@ -422,7 +367,7 @@ int summary_build(const struct summary_input *in, struct summary *s, struct err 
 	};
 	ret = build_alloc(&b, e);
 	if (ret == 0)
-		ret = hosts_take(in, s, e);
+		ret = hosts_take(in, part, s, e);
 	if (ret == 0)
 		ret = pairs_collect(&b, e);
 	if (ret == 0)
@@ -441,6 +386,75 @@ int summary_build(const struct summary_input *in, struct summary *s, struct err 
 	if (ret < 0)
 		summary_free(s);
 	return ret;
+}
+
+// The parts of the results that are given as such.
+static int parts_add(struct summary_parts *p, const struct summary_input *in, struct err *e)
+{
+	for (uint32_t i = 0; in->result != NULL && i < in->matrix->host_count; i++) {
+		int ret;
+
+		if (in->result[i] == NULL)
+			continue;
+		ret = summary_take(p, i, in->result[i], in->now_ns != NULL ? in->now_ns[i] : 0, e);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int summary_build(const struct summary_input *in, struct summary *s, struct err *e)
+{
+	struct summary_parts mine = { 0 };
+	int ret;
+
+	*s = (struct summary){ 0 };
+	if (in->parts != NULL)
+		return build(in, in->parts->part, s, e);
+	ret = summary_parts_init(&mine, in->matrix, e);
+	if (ret == 0)
+		ret = parts_add(&mine, in, e);
+	if (ret == 0)
+		ret = build(in, mine.part, s, e);
+	summary_parts_free(&mine);
+	return ret;
+}
+
+int summary_parts_init(struct summary_parts *p, const struct matrix *m, struct err *e)
+{
+	size_t n = m->host_count ? m->host_count : 1;
+
+	*p = (struct summary_parts){ .hosts = m->host_count,
+				     .part = calloc(n, sizeof(struct sum_part *)),
+				     .names = malloc(sizeof(struct names)) };
+	if (p->part == NULL || p->names == NULL) {
+		free(p->names);
+		p->names = NULL;
+		summary_parts_free(p);
+		return err_set(e, ENOMEM, "no memory for the figures of %zu hosts", m->host_count);
+	}
+	int ret = names_init(p->names, m, e);
+	if (ret < 0)
+		summary_parts_free(p);
+	return ret;
+}
+
+int summary_take(struct summary_parts *p, uint32_t host, const struct result *r, uint64_t now_ns,
+		 struct err *e)
+{
+	sum_part_free(p->part[host]);
+	return sum_part_make(p->names, host, r, now_ns, &p->part[host], e);
+}
+
+void summary_parts_free(struct summary_parts *p)
+{
+	for (size_t i = 0; p->part != NULL && i < p->hosts; i++)
+		sum_part_free(p->part[i]);
+	free(p->part);
+	if (p->names != NULL)
+		names_free(p->names);
+	free(p->names);
+	*p = (struct summary_parts){ 0 };
 }
 
 void summary_free(struct summary *s)

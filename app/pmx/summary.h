@@ -103,8 +103,25 @@ struct summary {
 	bool identity; // the accounting identity closed for every complete flow
 };
 
+// What a summary needs of each result (sum_part.h), so that results need not be kept.
+struct names;
+struct sum_part;
+struct summary_parts {
+	struct names *names;	// owned
+	struct sum_part **part; // owned, [hosts]; NULL = none yet
+	size_t hosts;
+};
+int summary_parts_init(struct summary_parts *p, const struct matrix *m, struct err *e);
+// Takes what it needs of the result of one host; now_ns as below. For different hosts by several
+// threads at once. 0, -ENOMEM, or -EINVAL when the result is of another host or names a host that
+// the matrix has not.
+int summary_take(struct summary_parts *p, uint32_t host, const struct result *r, uint64_t now_ns,
+		 struct err *e);
+void summary_parts_free(struct summary_parts *p);
+
 struct summary_input {
 	const struct matrix *matrix;
+	struct summary_parts *parts;	    // used up by summary_build; or NULL, and then:
 	const struct result *const *result; // [host_count]; NULL = none
 	const char *const *failure;	    // NULL, or [host_count]; NULL = none
 	// NULL, or [host_count]: the agent's clock when a live result was asked for (0 = unknown),

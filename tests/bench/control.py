@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -25,6 +26,7 @@ PHASES = {"deploy": None, "launch": "launching ", "links and arming": "waiting f
           "lead and collecting": "running for ", "stopping": "agent stopped"}
 
 program = None  # pmx; set by scripts/bench
+generator = None  # make_results; set by it, too
 
 
 # --- the plan
@@ -60,6 +62,30 @@ def plan(bench, row):
                     f"{max(seconds):.3f}), {max(r[verb][1] for r in rounds):.0f} MB")
     return {"unit": "s", "values": [sum(s for s, _ in r.values()) for r in rounds],
             "note": ", ".join(note), "raw": rounds}
+
+
+def summary(bench, row):
+    folder = Path(tempfile.mkdtemp(prefix="summary.", dir=bench.work))
+    made, report = folder / "results", folder / "out"
+    subprocess.run([generator, made, str(HOSTS), str(HOSTS - 1), "40", "1"], check=True,
+                   stdout=subprocess.DEVNULL)
+    size = sum(path.stat().st_size for path in made.glob("*/result.json")) / 1e6
+    rounds = []
+    for _ in range(PLANS):
+        begin = time.monotonic()
+        with report.open("w") as out:
+            process = spawn(["taskset", "-c", str(max(os.sched_getaffinity(0))), program,
+                             "summarize", "--no-collect", "--output", made, made / "matrix.yaml"],
+                            folder, stdin=subprocess.DEVNULL, stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in (0, 1, 4):
+            raise Broken(f"pmx summarize: {last_lines(folder)}")
+        rounds.append((time.monotonic() - begin, usage.ru_maxrss * 1024 / 1e6))
+    shutil.rmtree(made)
+    return {"unit": "s", "values": [seconds for seconds, _ in rounds],
+            "note": f"{size:.0f} MB read, {max(mb for _, mb in rounds):.0f} MB at the peak",
+            "raw": rounds}
 
 
 # --- the agents

@@ -290,6 +290,8 @@ ROWS = [
                            {str(n): {"kind": w, "cpu": ",".join(map(str, queue_cpus(n)))}
                             for n in (1, 2)})),
     Row("control-plan", f"gen, check, {control.HOSTS:,} hosts in full mesh", "", control.plan),
+    Row("control-summary", f"summarize, {control.HOSTS:,} results of a full mesh, one core", "",
+        control.summary),
     Row(f"control-{control.AGENTS}", f"{control.AGENTS} agents, run (64 starve 2 CPUs)", "",
         control.agents),
 ]

@@ -79,6 +79,40 @@ static void result(json_t *v)
 	result_free(&r);
 }
 
+// The reader of the text takes what that of the tree does, to the same result. Both may refuse.
+static void result_text(json_t *v, const uint8_t *data, size_t size)
+{
+	struct result r, want;
+	struct err e = { 0 }, refused = { 0 };
+	char *text = malloc(size + 1);
+
+	fuzz_require(text != NULL, "memory");
+	memcpy(text, data, size);
+	text[size] = '\0';
+	int ret = result_read(v, &want, &refused);
+	fuzz_require(result_parse("input", text, size, &r, &e) == ret, "both ways read alike");
+	if (ret == 0) {
+		same(text_of(result_write(&want)), text_of(result_write(&r)));
+		result_free(&want);
+		result_free(&r);
+	}
+	free(text);
+}
+
+// Text that no parser of JSON takes, the reader of the text does not take either.
+static void no_json(const uint8_t *data, size_t size)
+{
+	struct result r;
+	struct err e = { 0 };
+	char *text = malloc(size + 1);
+
+	fuzz_require(text != NULL, "memory");
+	memcpy(text, data, size);
+	text[size] = '\0';
+	fuzz_require(result_parse("input", text, size, &r, &e) < 0, "no JSON is no result");
+	free(text);
+}
+
 static void status(json_t *v)
 {
 	struct status s;
@@ -103,10 +137,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (jsonmap_parse("input", (const char *)data, size, &v, &e) < 0) {
 		fuzz_require(e.code != 0 && strchr(e.msg, '\n') == NULL, "a refusal is one line");
+		no_json(data, size);
 		return 0;
 	}
 	hostcfg(v);
 	result(v);
+	result_text(v, data, size);
 	status(v);
 	json_decref(v);
 	return 0;

@@ -1,5 +1,6 @@
 #include "mesh_run.h"
 
+#include "sample.h"
 #include "testlib.h"
 
 #include <math.h>
@@ -64,17 +65,11 @@ static void make_trials(struct result *r, uint64_t window_ns)
 	};
 }
 
-static struct hist *make_rtt(size_t src, size_t dst, uint64_t n)
+static struct hist_packed *make_rtt(size_t src, size_t dst, uint64_t n)
 {
-	struct hist *h = malloc(sizeof(*h));
-
-	assert_non_null(h);
-	hist_reset(h);
 	// nine in ten at one value, the others higher the further the hosts are apart
-	hist_record_n(h, 10000 + 100 * src, n - n / 10);
-	if (n / 10 > 0)
-		hist_record_n(h, 20000 + 1000 * ((dst + 100 - src) % 100), n / 10);
-	return h;
+	return sample_packed(10000 + 100 * src, n - n / 10,
+			     20000 + 1000 * ((dst + 100 - src) % 100), n / 10);
 }
 
 static void make_flow(struct mesh_run *r, size_t src, size_t dst, const struct mesh_spec *spec)
@@ -173,6 +168,12 @@ struct tx_counts *mesh_tx(struct mesh_run *r, size_t src, size_t dst)
 struct rx_counts *mesh_rx(struct mesh_run *r, size_t src, size_t dst)
 {
 	return &r->result[dst].rx[src - (src > dst)].trial[MESH_MEASURED];
+}
+
+void mesh_set_rtt(struct mesh_run *r, size_t src, size_t dst, struct hist_packed *rtt)
+{
+	free(mesh_tx(r, src, dst)->rtt);
+	mesh_tx(r, src, dst)->rtt = rtt;
 }
 
 void mesh_lose_forward(struct mesh_run *r, size_t src, size_t dst, uint64_t n)

@@ -43,6 +43,8 @@ void mesh_run_free(struct mesh_run *r);
 // The measured counts of a flow, at its source and at its destination.
 struct tx_counts *mesh_tx(struct mesh_run *r, size_t src, size_t dst);
 struct rx_counts *mesh_rx(struct mesh_run *r, size_t src, size_t dst);
+// Replaces the histogram of a flow; takes it over.
+void mesh_set_rtt(struct mesh_run *r, size_t src, size_t dst, struct hist_packed *rtt);
 // Takes packets away on the way there, or back, and keeps the accounts right.
 void mesh_lose_forward(struct mesh_run *r, size_t src, size_t dst, uint64_t n);
 void mesh_lose_back(struct mesh_run *r, size_t src, size_t dst, uint64_t n);

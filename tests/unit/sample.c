@@ -95,6 +95,21 @@ static struct hist *sample_hist(uint64_t first, uint64_t last)
 	return h;
 }
 
+struct hist_packed *sample_packed(uint64_t ns, uint64_t n, uint64_t other_ns, uint64_t m)
+{
+	struct hist *h = malloc(sizeof(*h));
+
+	assert_non_null(h);
+	hist_reset(h);
+	hist_record_n(h, ns, n);
+	if (m > 0)
+		hist_record_n(h, other_ns, m);
+	struct hist_packed *p = hist_pack(h);
+	assert_non_null(p);
+	free(h);
+	return p;
+}
+
 void sample_result(struct result *r)
 {
 	assert_int_equal(result_alloc(r, 2, 1, 1, 2), 0);
@@ -112,9 +127,14 @@ void sample_result(struct result *r)
 	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, r->tx[0].trial };
 	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL };
 	// above 2^53, where a double would round
-	r->tx[0].trial[1] =
-		(struct tx_counts){ 9007199254740993, 12, 9007199254740995,	    14, 15,
-				    COUNTER_UNKNOWN,  17, sample_hist(9500, 123456) };
+	r->tx[0].trial[1] = (struct tx_counts){ 9007199254740993,
+						12,
+						9007199254740995,
+						14,
+						15,
+						COUNTER_UNKNOWN,
+						17,
+						sample_packed(9500, 1, 123456, 41) };
 	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, r->rx[0].trial };
 	r->rx[0].trial[0] = (struct rx_counts){ 21, 22, 23, 24, 25, 26 };
 	r->rx[0].trial[1] = (struct rx_counts){ INT64_MAX, 32, 33, 34, 35, 36 };

@@ -8,3 +8,5 @@
 // Owned by the caller, as *_read would leave them.
 void sample_hostcfg(struct hostcfg *c);
 void sample_result(struct result *r);
+// n records of one value and m of another (m may be 0); owned by the caller.
+struct hist_packed *sample_packed(uint64_t ns, uint64_t n, uint64_t other_ns, uint64_t m);

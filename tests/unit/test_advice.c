@@ -2,6 +2,7 @@
 
 #include "advice.h"
 #include "mesh_run.h"
+#include "sample.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,11 +214,7 @@ static void no_pauses(struct mesh_run *r)
 static void tail(struct tx_counts *tx, struct rx_counts *rx)
 {
 	(void)rx;
-	tx->rtt = malloc(sizeof(*tx->rtt));
-	assert_non_null(tx->rtt);
-	hist_reset(tx->rtt);
-	hist_record_n(tx->rtt, 10000, 900);
-	hist_record_n(tx->rtt, 500000, 100);
+	tx->rtt = sample_packed(10000, 900, 500000, 100);
 }
 
 static void queues_fill(struct mesh_run *r)
@@ -227,10 +224,8 @@ static void queues_fill(struct mesh_run *r)
 
 static void short_tail(struct tx_counts *tx, struct rx_counts *rx)
 {
-	tail(tx, rx);
-	hist_reset(tx->rtt);
-	hist_record_n(tx->rtt, 2000, 900); // 25 times, but of next to nothing
-	hist_record_n(tx->rtt, 50000, 100);
+	(void)rx;
+	tx->rtt = sample_packed(2000, 900, 50000, 100); // 25 times, but of next to nothing
 }
 
 static void quick(struct mesh_run *r)

@@ -56,6 +56,35 @@ static void empty_is_no_data(void **state)
 	assert_true(hist_percentile_ns(h, 0) == -1);
 }
 
+// What is packed says the same as what was recorded.
+static void packed_is_the_same(void **state)
+{
+	static const double percent[] = { 0, 1, 50, 90, 99, 99.9, 100 };
+	struct rng rng = rng_open("packed");
+	struct hist *h = *state;
+
+	for (unsigned round = 0; round < 50; round++) {
+		hist_reset(&h[0]);
+		hist_reset(&h[1]);
+		for (uint64_t n = rng_below(&rng, 300) + 1; n > 0; n--)
+			hist_record(h, rng_next(&rng) >> (20 + rng_below(&rng, 44)));
+		struct hist_packed *p = hist_pack(h);
+		assert_non_null(p);
+		for (size_t i = 0; i < COUNT_OF(percent); i++)
+			assert_true(hist_packed_percentile_ns(p, percent[i]) ==
+				    hist_percentile_ns(h, percent[i]));
+		assert_true(hist_packed_mean_ns(p) == hist_mean_ns(h));
+		hist_merge_packed(&h[1], p);
+		assert_memory_equal(&h[0], &h[1], sizeof(h[0]));
+		hist_merge_packed(&h[1], p);
+		assert_true(h[1].count == 2 * h[0].count);
+		h[1].sum_ns = UINT64_MAX; // unknown stays unknown
+		hist_merge_packed(&h[1], p);
+		assert_true(hist_mean_ns(&h[1]) == -1);
+		free(p);
+	}
+}
+
 static void one_value_is_itself(void **state)
 {
 	static const uint64_t value[] = { 0,
@@ -207,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buckets_are_contiguous),
 		cmocka_unit_test_setup_teardown(empty_is_no_data, make, drop),
+		cmocka_unit_test_setup_teardown(packed_is_the_same, make, drop),
 		cmocka_unit_test_setup_teardown(one_value_is_itself, make, drop),
 		cmocka_unit_test_setup_teardown(ranks_are_whole, make, drop),
 		cmocka_unit_test_setup_teardown(percentiles_match_sorted_sample, make, drop),

@@ -3,6 +3,7 @@
 #include "grid.h"
 #include "mesh_run.h"
 #include "render.h"
+#include "sample.h"
 #include "tables.h"
 
 #include <stdio.h>
@@ -333,9 +334,7 @@ static void test_hundred_hosts(void **state)
 		mesh_leave_unsent(&r, src, dst, rng_below(&rng, 100));
 		mesh_tx(&r, src, dst)->dup = rng_below(&rng, 5);
 	}
-	mesh_tx(&r, 0, 1)->rtt = calloc(1, sizeof(struct hist));
-	hist_reset(mesh_tx(&r, 0, 1)->rtt);
-	hist_record_n(mesh_tx(&r, 0, 1)->rtt, 12345, 100);
+	mesh_tx(&r, 0, 1)->rtt = sample_packed(12345, 100, 0, 0);
 	mesh_fill_queues(&r);
 	r.given[33] = NULL;
 	mesh_summarize(&r, &s);

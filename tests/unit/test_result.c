@@ -43,6 +43,15 @@ static void golden(void **state)
 	free(want);
 }
 
+static void same_packed(const struct hist_packed *a, const struct hist_packed *b)
+{
+	assert_true(a->min_ns == b->min_ns && a->max_ns == b->max_ns && a->sum_ns == b->sum_ns);
+	assert_true(a->count == b->count && a->bins == b->bins);
+	for (uint32_t i = 0; i < a->bins; i++)
+		assert_true(a->bin[i].bucket == b->bin[i].bucket &&
+			    a->bin[i].count == b->bin[i].count);
+}
+
 static void fields_come_back(void **state)
 {
 	struct result want, got;
@@ -62,7 +71,7 @@ static void fields_come_back(void **state)
 	assert_true(got.rx[0].trial[1].delivered == INT64_MAX);
 	assert_true(got.tx[0].trial[1].late == COUNTER_UNKNOWN);
 	assert_null(got.tx[0].trial[0].rtt);
-	assert_memory_equal(got.tx[0].trial[1].rtt, want.tx[0].trial[1].rtt, sizeof(struct hist));
+	same_packed(got.tx[0].trial[1].rtt, want.tx[0].trial[1].rtt);
 	assert_memory_equal(got.lateness, want.lateness, sizeof(struct hist));
 	assert_memory_equal(got.rx[0].trial, want.rx[0].trial, 2 * sizeof(struct rx_counts));
 	assert_memory_equal(got.queue[0].trial, want.queue[0].trial,
@@ -320,6 +329,105 @@ static void out_of_memory(void **state)
 	result_free(&r);
 }
 
+static int text_refused(const char *text, const char *msg)
+{
+	struct result r;
+	struct err e = { 0 };
+	int ret = result_parse("x", text, strlen(text), &r, &e);
+
+	if (ret < 0)
+		assert_string_equal(e.msg, msg);
+	else
+		result_free(&r);
+	return ret;
+}
+
+// As agents write it, it is read without jansson; other texts of the same are read by it.
+static void text_is_read(void **state)
+{
+	json_t *v = sample_json();
+	char *compact = json_dumps(v, JSON_COMPACT), *wide = json_dumps(v, JSON_INDENT(1));
+	struct result r;
+	struct err e = { 0 };
+
+	(void)state;
+	json_set_alloc_funcs(scarce_malloc, free);
+	allocations_left = 0;
+	int ret = result_parse("x", compact, strlen(compact), &r, &e);
+	json_set_alloc_funcs(malloc, free);
+	assert_int_equal(ret, 0);
+	json_t *again = result_write(&r);
+	assert_true(json_equal(v, again));
+	json_decref(again);
+	result_free(&r);
+
+	assert_int_equal(result_parse("x", wide, strlen(wide), &r, &e), 0);
+	again = result_write(&r);
+	assert_true(json_equal(v, again));
+	json_decref(again);
+	result_free(&r);
+
+	// cut short anywhere, it is no result
+	for (size_t i = 0; compact[0] != '\0' && i < strlen(compact); i += 7) {
+		char *cut = strndup(compact, i);
+
+		assert_true(result_parse("x", cut, i, &r, &e) < 0);
+		free(cut);
+	}
+	free(compact);
+	free(wide);
+	json_decref(v);
+	assert_true(text_refused("{\"version\":2}", "x: $.version: 2: expected 1") < 0);
+}
+
+// Changed in one place each: the reader of the text never takes what the other refuses.
+static void text_is_refused(void **state)
+{
+	static const struct {
+		const char *path, *value;
+	} t[] = {
+		{ "trials.0.id", "256" },
+		{ "trials.0.kind", "\"warm\"" },
+		{ "tx.0.trials", "[]" },
+		{ "queues.1.trials", "[{},{}]" },
+		{ "tx.0.trials.1.sent", "-1" },
+		{ "tx.0.trials.1.sent", "1.0" },
+		{ "tx.0.req_bytes", "17" },
+		{ "tx.0.peer", "\"\"" },
+		{ "drop.l2", "\"\"" },
+		{ "cpu_pct", "1000001" },
+		{ "cpu_pct", "\"max\"" },
+		{ "tsc_hz", "null" },
+		{ "lateness.count", "0" },
+		{ "lateness.count", "41" },
+		{ "lateness.min_ns", "1" },
+		{ "lateness.max_ns", "91" },
+		{ "lateness.buckets.0", "[90,1]" },
+		{ "lateness.buckets.1", "[0,41]" },
+		{ "lateness.buckets.1", "[3968,41]" },
+		{ "lateness.buckets.1", "[90,0]" },
+		{ "lateness.buckets.1", "[90,9223372036854775807]" },
+		{ "tx.0.trials.1.rtt.buckets", "[]" },
+		{ "tx.0.trials.1.rtt.buckets.0", "[1]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct err want = { 0 };
+		struct result r;
+		json_t *v = sample_json();
+		char msg[ERR_MAX + 8];
+
+		json_edit(&v, t[i].path, t[i].value);
+		char *text = json_dumps(v, JSON_COMPACT);
+		assert_true(result_read(v, &r, &want) < 0);
+		snprintf(msg, sizeof(msg), "x: %s", want.msg);
+		assert_true(text_refused(text, msg) < 0);
+		free(text);
+		json_decref(v);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,7 +435,8 @@ int main(void)
 		cmocka_unit_test(empty_is_unknown), cmocka_unit_test(refused),
 		cmocka_unit_test(duplicate_keys),   cmocka_unit_test(counter_too_large),
 		cmocka_unit_test(live_histogram),   cmocka_unit_test(random_histograms),
-		cmocka_unit_test(out_of_memory),
+		cmocka_unit_test(out_of_memory),    cmocka_unit_test(text_is_read),
+		cmocka_unit_test(text_is_refused),
 	};
 
 	return cmocka_run_group_tests_name("result", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 
 #include "cmd.h"
 #include "mesh_run.h"
+#include "sample.h"
 #include "units.h"
 
 #include <errno.h>
@@ -233,11 +234,8 @@ static void test_percentiles_are_of_merged_histograms(void **state)
 
 	(void)state;
 	mesh_run_make(&r, &(struct mesh_spec){ .hosts = 2, .pps = 100, .rtt = true });
-	struct hist *fast = mesh_tx(&r, 0, 1)->rtt, *slow = mesh_tx(&r, 1, 0)->rtt;
-	hist_reset(fast);
-	hist_record_n(fast, 1000, 9900);
-	hist_reset(slow);
-	hist_record_n(slow, 1000000, 100);
+	mesh_set_rtt(&r, 0, 1, sample_packed(1000, 9900, 0, 0));
+	mesh_set_rtt(&r, 1, 0, sample_packed(1000000, 100, 0, 0));
 	mesh_summarize(&r, &s);
 	assert_near(s.total.rtt_p50_ns, 1000, 1000 / 128.0);
 	assert_near(s.total.rtt_p99_ns, 1000, 1000 / 128.0); // the mean would be 500,500

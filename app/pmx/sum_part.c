@@ -1,0 +1,381 @@
+#include "sum_part.h"
+
+#include "sum_host.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_begun(const struct trial *t, uint64_t now_ns)
+{
+	return t->kind == TRIAL_MEASURE && t->start_ns != 0 &&
+	       (now_ns == 0 || t->start_ns <= now_ns);
+}
+
+// When a trial ended, or so far; 0 = unknown. A live result may name the end that is planned.
+static uint64_t end_of(const struct trial *t, bool done, uint64_t now_ns)
+{
+	if (done || t->close_ns != 0)
+		return t->end_ns;
+	return t->end_ns != 0 && t->end_ns < now_ns ? t->end_ns : now_ns;
+}
+
+// Length of the measured trials; NAN when one has no known end.
+static double window_of(const struct result *r, uint64_t now_ns)
+{
+	bool done = strcmp(r->state, "done") == 0;
+	double window_s = 0;
+
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct trial *trial = &r->trial[t];
+
+		if (!has_begun(trial, now_ns))
+			continue;
+		uint64_t end_ns = end_of(trial, done, now_ns);
+		if (end_ns == 0)
+			return NAN;
+		if (end_ns > trial->start_ns)
+			window_s += (double)(end_ns - trial->start_ns) / 1e9;
+	}
+	return window_s;
+}
+
+static bool measuring_began(const struct result *r, uint64_t now_ns)
+{
+	for (size_t t = 0; t < r->trial_count; t++)
+		if (has_begun(&r->trial[t], now_ns))
+			return true;
+	return false;
+}
+
+static double known_or_nan(double v)
+{
+	return v >= 0 ? v : NAN;
+}
+
+static int take_queues(struct sum_host *h, const struct result *r, struct err *e)
+{
+	h->queue = calloc(r->queue_count ? r->queue_count : 1, sizeof(*h->queue));
+	if (h->queue == NULL)
+		return err_set(e, ENOMEM, "no memory for %zu queues", r->queue_count);
+	h->queue_count = r->queue_count;
+	for (uint32_t q = 0; q < r->queue_count; q++) {
+		struct sum_queue *to = &h->queue[q];
+		uint64_t busy_tsc = 0, total_tsc = 0;
+
+		*to = (struct sum_queue){ .index = q, .lcore = COUNTER_UNKNOWN };
+		for (size_t t = 0; t < r->trial_count; t++) {
+			const struct queue_counts *from = &r->queue[q].trial[t];
+
+			if (r->trial[t].kind != TRIAL_MEASURE)
+				continue;
+			to->lcore = from->lcore;
+			to->requests_sent += from->requests_sent;
+			to->requests_received += from->requests_received;
+			to->replies_sent += from->replies_sent;
+			to->replies_received += from->replies_received;
+			to->off_queue += from->off_queue;
+			to->tx_full += from->tx_full;
+			busy_tsc += from->busy_tsc;
+			total_tsc += from->total_tsc;
+		}
+		to->busy_pct = share_pct(busy_tsc, total_tsc);
+		count_add(&h->off_queue, to->off_queue);
+		count_add(&h->tx_full, to->tx_full);
+		if (!isnan(to->busy_pct) && (isnan(h->busy_pct) || to->busy_pct > h->busy_pct)) {
+			h->busy_pct = to->busy_pct;
+			h->busiest_queue = q;
+		}
+	}
+	return 0;
+}
+
+static int take_host(struct sum_host *h, const struct result *r, uint64_t now_ns, struct err *e)
+{
+	snprintf(h->pmx_version, sizeof(h->pmx_version), "%s", r->pmx_version);
+	snprintf(h->dpdk_version, sizeof(h->dpdk_version), "%s", r->dpdk_version);
+	snprintf(h->driver, sizeof(h->driver), "%s", r->driver);
+	snprintf(h->mac, sizeof(h->mac), "%s", r->mac);
+	snprintf(h->state, sizeof(h->state), "%s", r->state);
+	snprintf(h->ended_by, sizeof(h->ended_by), "%s", r->ended_by);
+	h->tsc_hz = r->tsc_hz;
+	if (!measuring_began(r, now_ns)) {
+		snprintf(h->failure, sizeof(h->failure),
+			 "nothing measured: %s%s before the window began",
+			 r->ended_by[0] != '\0' ? "ended by " : "it is ",
+			 r->ended_by[0] != '\0' ? r->ended_by : r->state);
+		return 0;
+	}
+	h->measured = true;
+	h->window_s = window_of(r, now_ns);
+	h->cpu_pct = known_or_nan(r->cpu_pct);
+	h->cpu_max_pct = known_or_nan(r->cpu_max_pct);
+	h->agent_cpu_pct = known_or_nan(r->agent_cpu_pct);
+	if (r->lateness != NULL && r->lateness->count > 0) {
+		h->lateness_p99_ns = hist_percentile_ns(r->lateness, 99);
+		h->lateness_max_ns = (double)r->lateness->max_ns;
+	}
+	memcpy(h->drop, r->drop, sizeof(h->drop));
+	h->port = r->port;
+	return take_queues(h, r, e);
+}
+
+static const struct sum_host host_template = {
+	.window_s = NAN,
+	.target = COUNTER_UNKNOWN,
+	.paced_sent = COUNTER_UNKNOWN,
+	.sent = COUNTER_UNKNOWN,
+	.unsent = COUNTER_UNKNOWN,
+	.delivered_to = COUNTER_UNKNOWN,
+	.returned = COUNTER_UNKNOWN,
+	.served = COUNTER_UNKNOWN,
+	.replied = COUNTER_UNKNOWN,
+	.reply_unsent = COUNTER_UNKNOWN,
+	.lost = LOSS_UNKNOWN,
+	.lost_forward = LOSS_UNKNOWN,
+	.lost_back = LOSS_UNKNOWN,
+	.lost_to = LOSS_UNKNOWN,
+	.sent_pps = NAN,
+	.returned_pps = NAN,
+	.served_pps = NAN,
+	.egress_l1_bps = NAN,
+	.ingress_l1_bps = NAN,
+	.achieved_pct = NAN,
+	.loss_pct = NAN,
+	.rtt_p99_ns = NAN,
+	.cpu_pct = NAN,
+	.cpu_max_pct = NAN,
+	.agent_cpu_pct = NAN,
+	.busy_pct = NAN,
+	.lateness_p99_ns = NAN,
+	.lateness_max_ns = NAN,
+	.off_queue = COUNTER_UNKNOWN,
+	.tx_full = COUNTER_UNKNOWN,
+	.port = {
+		.ipackets = COUNTER_UNKNOWN,
+		.opackets = COUNTER_UNKNOWN,
+		.ibytes = COUNTER_UNKNOWN,
+		.obytes = COUNTER_UNKNOWN,
+		.imissed = COUNTER_UNKNOWN,
+		.ierrors = COUNTER_UNKNOWN,
+		.oerrors = COUNTER_UNKNOWN,
+		.rx_nombuf = COUNTER_UNKNOWN,
+		.pause_rx = COUNTER_UNKNOWN,
+		.pause_tx = COUNTER_UNKNOWN,
+		.link_mbps = COUNTER_UNKNOWN,
+	},
+};
+
+struct sum_host host_unknown(uint32_t host)
+{
+	struct sum_host h = host_template;
+
+	h.host = host;
+	for (int i = 0; i < DROP_REASONS; i++)
+		h.drop[i] = COUNTER_UNKNOWN;
+	return h;
+}
+
+// Over the trials of one flow a count is known only if it is in each of them.
+static void across(uint64_t *sum, uint64_t v)
+{
+	if (v == COUNTER_UNKNOWN)
+		*sum = COUNTER_UNKNOWN;
+	else if (*sum != COUNTER_UNKNOWN)
+		*sum += v;
+}
+
+// NULL on no memory.
+static struct hist_packed *sum_of_trials(const struct result *r, const struct result_flow_tx *tx)
+{
+	struct hist *h = malloc(sizeof(*h));
+	struct hist_packed *sum;
+
+	if (h == NULL)
+		return NULL;
+	hist_reset(h);
+	for (size_t t = 0; t < r->trial_count; t++)
+		if (r->trial[t].kind == TRIAL_MEASURE && tx->trial[t].rtt != NULL)
+			hist_merge_packed(h, tx->trial[t].rtt);
+	sum = hist_pack(h);
+	free(h);
+	return sum;
+}
+
+static double known_ns(double ns)
+{
+	return ns >= 0 ? ns : NAN;
+}
+
+// The round trips of a flow: of one measured trial, as usual, or of several together.
+static int flow_rtt(struct part_tx *f, const struct result *r, const struct result_flow_tx *tx,
+		    struct hist *all)
+{
+	const struct hist_packed *first = NULL;
+	struct hist_packed *sum = NULL;
+	bool several = false;
+
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct hist_packed *h = tx->trial[t].rtt;
+
+		if (r->trial[t].kind != TRIAL_MEASURE || h == NULL)
+			continue;
+		hist_merge_packed(all, h);
+		several = several || first != NULL;
+		first = first != NULL ? first : h;
+	}
+	if (several) {
+		sum = sum_of_trials(r, tx);
+		if (sum == NULL)
+			return -ENOMEM;
+		first = sum;
+	}
+	if (first == NULL)
+		return 0;
+	f->rtt_avg_ns = known_ns(hist_packed_mean_ns(first));
+	f->rtt_p50_ns = hist_packed_percentile_ns(first, 50);
+	f->rtt_p99_ns = hist_packed_percentile_ns(first, 99);
+	f->rtt_p999_ns = hist_packed_percentile_ns(first, 99.9);
+	f->rtt_max_ns = (double)first->max_ns;
+	free(sum);
+	return 0;
+}
+
+static int take_tx(struct part_tx *f, const struct result *r, const struct result_flow_tx *tx,
+		   struct hist *all)
+{
+	f->req_bytes = tx->req_bytes;
+	f->rep_bytes = tx->rep_bytes;
+	f->streams = tx->streams;
+	f->rate_pps = tx->rate_pps;
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct tx_counts *c = &tx->trial[t];
+
+		if (r->trial[t].kind != TRIAL_MEASURE)
+			continue;
+		across(&f->sent, c->sent);
+		across(&f->unsent, c->unsent);
+		across(&f->returned, c->returned);
+		across(&f->dup, c->dup);
+		across(&f->reordered, c->reordered);
+		across(&f->late, c->late);
+		across(&f->off_queue, c->off_queue);
+	}
+	f->rtt_avg_ns = f->rtt_p50_ns = f->rtt_p99_ns = f->rtt_p999_ns = f->rtt_max_ns = NAN;
+	return flow_rtt(f, r, tx, all);
+}
+
+static void take_rx(struct part_rx *f, const struct result *r, const struct result_flow_rx *rx)
+{
+	f->req_bytes = rx->req_bytes;
+	f->rep_bytes = rx->rep_bytes;
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct rx_counts *c = &rx->trial[t];
+
+		if (r->trial[t].kind != TRIAL_MEASURE)
+			continue;
+		across(&f->delivered, c->delivered);
+		across(&f->replied, c->replied);
+		across(&f->reply_unsent, c->reply_unsent);
+		across(&f->dup, c->dup);
+		across(&f->reordered, c->reordered);
+		across(&f->late, c->late);
+	}
+}
+
+static int find_peer(const struct names *names, const struct result *r, const char *peer,
+		     uint32_t *host, struct err *e)
+{
+	*host = names_find(names, peer);
+	if (*host != NAME_NONE)
+		return 0;
+	return err_set(
+		e, EINVAL,
+		"result of host '%s': peer '%s' is not a host of %s: summarize with the matrix "
+		"that the run had",
+		r->host, peer, names->matrix->file);
+}
+
+// NULL when it is empty.
+static struct hist *if_any(struct hist *h)
+{
+	if (h->count > 0)
+		return h;
+	free(h);
+	return NULL;
+}
+
+static int take_flows(struct sum_part *p, const struct names *names, const struct result *r,
+		      struct err *e)
+{
+	int ret = 0;
+
+	p->tx = calloc(r->tx_count + 1, sizeof(*p->tx));
+	p->rx = calloc(r->rx_count + 1, sizeof(*p->rx));
+	p->rtt = malloc(sizeof(*p->rtt));
+	p->lateness = malloc(sizeof(*p->lateness));
+	if (p->tx == NULL || p->rx == NULL || p->rtt == NULL || p->lateness == NULL)
+		return err_set(e, ENOMEM, "no memory for %zu flows", r->tx_count + r->rx_count);
+	hist_reset(p->rtt);
+	hist_reset(p->lateness);
+	for (; ret == 0 && p->tx_count < r->tx_count; p->tx_count++) {
+		struct part_tx *f = &p->tx[p->tx_count];
+		ret = find_peer(names, r, r->tx[p->tx_count].peer, &f->peer, e);
+		if (ret == 0 && take_tx(f, r, &r->tx[p->tx_count], p->rtt) < 0)
+			ret = err_set(e, ENOMEM, "no memory for a histogram");
+	}
+	for (; ret == 0 && p->rx_count < r->rx_count; p->rx_count++) {
+		struct part_rx *f = &p->rx[p->rx_count];
+		ret = find_peer(names, r, r->rx[p->rx_count].peer, &f->peer, e);
+		take_rx(f, r, &r->rx[p->rx_count]);
+	}
+	if (r->lateness != NULL)
+		hist_merge(p->lateness, r->lateness);
+	p->rtt = if_any(p->rtt);
+	p->lateness = if_any(p->lateness);
+	if (p->rtt != NULL)
+		p->host.rtt_p99_ns = hist_percentile_ns(p->rtt, 99);
+	return ret;
+}
+
+int sum_part_make(const struct names *names, uint32_t host, const struct result *r, uint64_t now_ns,
+		  struct sum_part **out, struct err *e)
+{
+	const char *name = names->matrix->host[host].name;
+	struct sum_part *p = calloc(1, sizeof(*p));
+	int ret;
+
+	*out = NULL;
+	if (p == NULL)
+		return err_set(e, ENOMEM, "no memory for the figures of host '%s'", name);
+	p->host = host_unknown(host);
+	p->done = strcmp(r->state, "done") == 0;
+	snprintf(p->run_id, sizeof(p->run_id), "%s", r->run_id);
+	if (strcmp(r->host, name) != 0)
+		ret = err_set(e, EINVAL, "result of host '%s' stands at the place of host '%s'",
+			      r->host, name);
+	else
+		ret = take_host(&p->host, r, now_ns, e);
+	if (ret == 0 && p->host.measured)
+		ret = take_flows(p, names, r, e);
+	if (ret < 0) {
+		sum_part_free(p);
+		return ret;
+	}
+	*out = p;
+	return 0;
+}
+
+void sum_part_free(struct sum_part *p)
+{
+	if (p == NULL)
+		return;
+	free(p->host.queue);
+	free(p->tx);
+	free(p->rx);
+	free(p->rtt);
+	free(p->lateness);
+	free(p);
+}

@@ -1,0 +1,46 @@
+// The part of one host in a summary: what its result says, boiled down to the figures of its flows.
+// A result is read, makes its part and is freed, so that of many hosts no more than a few are in
+// memory. Pure, and may run for several hosts at once.
+#pragma once
+
+#include "names.h"
+#include "summary.h"
+
+#include "err.h"
+#include "hist.h"
+#include "result.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct part_tx {       // a flow, as its source says; sums over the measured trials
+	uint32_t peer; // index in the matrix
+	uint32_t req_bytes, rep_bytes, streams;
+	double rate_pps; // RATE_UNPACED = max
+	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
+	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns; // NAN = unknown
+};
+
+struct part_rx { // as its destination says
+	uint32_t peer;
+	uint32_t req_bytes, rep_bytes;
+	uint64_t delivered, replied, reply_unsent, dup, reordered, late;
+};
+
+struct sum_part {
+	char run_id[NAME_MAX_BYTES];
+	bool done;	      // a final result, not a live one
+	struct sum_host host; // what needs no other host; its queues are the part's until taken
+	struct part_tx *tx;   // owned, and so are the others
+	struct part_rx *rx;
+	size_t tx_count, rx_count;
+	struct hist *rtt, *lateness; // of all flows; NULL = none
+};
+
+struct sum_host host_unknown(uint32_t host); // nothing measured of it
+
+// now_ns: as in struct summary_input. 0, -ENOMEM, or -EINVAL when the result is not of this host
+// or names one that the matrix has not.
+int sum_part_make(const struct names *names, uint32_t host, const struct result *r, uint64_t now_ns,
+		  struct sum_part **out, struct err *e);
+void sum_part_free(struct sum_part *p); // NULL is fine
