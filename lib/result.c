@@ -93,6 +93,15 @@ static const struct jm_row port_row[] = {
 #undef AT
 static const struct jm_map port_map = JM_MAP(port_row, struct port_counts);
 
+#define AT(member) JM_AT(struct icmp_counts, member)
+static const struct jm_row icmp_row[] = {
+	{ "unreachable", COUNTER, AT(unreachable) },
+	{ "too_big", COUNTER, AT(too_big) },
+	{ "path_mtu", JM_UINT, JM_ZERO_NULL, AT(path_mtu), .max = UINT16_MAX },
+};
+#undef AT
+static const struct jm_map icmp_map = JM_MAP(icmp_row, struct icmp_counts);
+
 // An array inside a flow or queue, with one element a trial of the result.
 #define PER_TRIAL(type, of)                                                        \
 	{                                                                          \
@@ -153,6 +162,8 @@ static const struct jm_row result_row[] = {
 	{ "cpu_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(cpu_pct), .max = 1000000 },
 	{ "cpu_max_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(cpu_max_pct), .max = 1000000 },
 	{ "agent_cpu_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(agent_cpu_pct), .max = 1000000 },
+	{ "cpus", JM_UINT, JM_ZERO_NULL, AT(cpus), .max = UINT16_MAX },
+	{ "icmp", JM_OBJECT, AT(icmp), .map = &icmp_map },
 };
 #undef COUNT
 #undef AT

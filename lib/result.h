@@ -65,6 +65,12 @@ struct port_counts { // as rte_eth_stats_get says, whole run; COUNTER_UNKNOWN wh
 	uint64_t link_mbps; // COUNTER_UNKNOWN = unknown
 };
 
+struct icmp_counts {	      // errors that came for packets of ours, whole run
+	uint64_t unreachable; // other than:
+	uint64_t too_big;     // fragmentation needed, and not allowed
+	uint64_t path_mtu;    // the smallest that such a one told; 0 = none did
+};
+
 // Each `trial` is owned and has [trial_count] elements.
 struct result_flow_tx {
 	char peer[NAME_MAX_BYTES];
@@ -101,6 +107,8 @@ struct result {
 	struct port_counts port;
 	struct hist *lateness; // measured trial, all queues; NULL = nothing paced
 	double cpu_pct, cpu_max_pct, agent_cpu_pct; // of the measured trial; -1 = unknown
+	uint64_t cpus;				    // of the box; 0 = unknown
+	struct icmp_counts icmp;
 };
 
 // JSON: one key a field, named as the field (trial -> "trials", queue -> "queues"); a counter or a

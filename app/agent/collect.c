@@ -186,6 +186,7 @@ static void fill_host(struct result *r, const struct agent *a)
 	snprintf(r->driver, sizeof(r->driver), "%s", a->port.driver);
 	rte_ether_format_addr(r->mac, sizeof(r->mac), &a->port.mac);
 	r->tsc_hz = a->clock.tsc_hz;
+	r->icmp = a->neigh.icmp;
 	port_read(&a->port, &r->port);
 	if (!a->cpu_started)
 		return;
@@ -196,6 +197,7 @@ static void fill_host(struct result *r, const struct agent *a)
 	r->cpu_pct = u.mean;
 	r->cpu_max_pct = u.max;
 	r->agent_cpu_pct = u.process;
+	r->cpus = a->cpu_start.count;
 }
 
 int collect(const struct agent *a, uint32_t rtt_of, struct result *r)

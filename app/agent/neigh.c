@@ -203,6 +203,30 @@ static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 	inject(t, m);
 }
 
+// An error for a packet that we sent: what it quotes says so.
+static bool take_icmp_error(struct neigh_table *t, const struct rte_mbuf *m)
+{
+	const struct {
+		struct rte_ether_hdr eth;
+		struct rte_ipv4_hdr ip;
+		struct rte_icmp_hdr icmp;
+		struct rte_ipv4_hdr quoted;
+	} __attribute__((packed, aligned(2))) *f = rte_pktmbuf_mtod(m, const void *);
+	uint16_t mtu;
+	if (m->data_len < sizeof(*f) || f->icmp.icmp_type != ICMP_DEST_UNREACH ||
+	    f->quoted.src_addr != f->ip.dst_addr || f->quoted.next_proto_id != IPPROTO_UDP)
+		return false;
+	if (f->icmp.icmp_code != ICMP_FRAG_NEEDED) {
+		t->icmp.unreachable++;
+		return true;
+	}
+	t->icmp.too_big++;
+	mtu = rte_be_to_cpu_16(f->icmp.icmp_seq_nb); // RFC 1191
+	if (mtu != 0 && (t->icmp.path_mtu == 0 || mtu < t->icmp.path_mtu))
+		t->icmp.path_mtu = mtu;
+	return true;
+}
+
 static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 {
 	struct {
@@ -211,6 +235,10 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 		struct rte_icmp_hdr icmp;
 	} __attribute__((packed, aligned(2))) *f = rte_pktmbuf_mtod(m, void *);
 	uint16_t total = rte_be_to_cpu_16(f->ip.total_length);
+	if (take_icmp_error(t, m)) {
+		rte_pktmbuf_free(m);
+		return;
+	}
 	if (m->data_len < sizeof(*f) || total < sizeof(f->ip) + sizeof(f->icmp) ||
 	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != ICMP_ECHO) {
 		ignore(t, m);

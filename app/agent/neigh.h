@@ -24,6 +24,7 @@ struct neigh_table {
 	struct rte_ether_addr mac;
 	struct queue *const *queue;
 	uint64_t ignored; // frames taken that have no answer here
+	struct icmp_counts icmp;
 };
 
 // Next hop: the peer itself within the subnet, else the gateway.

@@ -95,6 +95,5 @@ static inline uint32_t out_flush(struct queue *q)
 		}
 	}
 	q->out_old = q->out_count;
-	q->pmd_taken += taken;
 	return taken;
 }

@@ -142,9 +142,7 @@ struct queue {
 	// --- counters: read by the main thread
 	__attribute__((aligned(64))) struct queue_counts total;
 	uint64_t drop[DROP_REASONS];
-	uint64_t first_tx;  // TSC of the first request; 0 = none
-	uint64_t pmd_taken; // frames that tx_burst accepted
-	uint64_t injected;  // of them, the main thread's
+	uint64_t first_tx; // TSC of the first request; 0 = none
 	_Atomic uint32_t closed_trials;
 } __attribute__((aligned(64)));
 

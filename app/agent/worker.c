@@ -31,7 +31,6 @@ static void take_injected(struct queue *q)
 	while (out_room(q) > 0 && rte_ring_sc_dequeue(q->inject, &m) == 0) {
 		*out_tail(q) = m;
 		out_add(q, 1);
-		q->injected++;
 	}
 }
 

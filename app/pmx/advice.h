@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #define ADVICE_TEXT_MAX 512
-#define ADVICE_MAX 24
+#define ADVICE_MAX 32
 
 struct advice {
 	const char *rule;

@@ -18,6 +18,7 @@ bool rule_foreign_traffic(const struct summary *s, struct advice *a);
 // Is the tool the limit?
 bool rule_tool_at_ceiling(const struct summary *s, struct advice *a);
 bool rule_short_of_target(const struct summary *s, struct advice *a);
+bool rule_box_busy(const struct summary *s, struct advice *a);
 bool rule_running_late(const struct summary *s, struct advice *a);
 bool rule_replies_unsent(const struct summary *s, struct advice *a);
 bool rule_receiver_drops(const struct summary *s, struct advice *a);
@@ -29,6 +30,13 @@ bool rule_return_loss(const struct summary *s, struct advice *a);
 bool rule_loss_unattributed(const struct summary *s, struct advice *a);
 bool rule_pause_frames(const struct summary *s, struct advice *a);
 bool rule_queues_filling(const struct summary *s, struct advice *a);
+
+// Where?
+bool rule_dead_column(const struct summary *s, struct advice *a);
+bool rule_dead_row(const struct summary *s, struct advice *a);
+bool rule_path_mtu(const struct summary *s, struct advice *a);
+bool rule_unreachable(const struct summary *s, struct advice *a);
+bool rule_sick_grid(const struct summary *s, struct advice *a);
 
 // Add to the evidence and to the fix; what does not fit is cut.
 void because(struct advice *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

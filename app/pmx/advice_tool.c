@@ -1,10 +1,12 @@
 #include "advice_rules.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define BUSY_CEILING_PCT 95.0
 #define OFF_QUEUE_SHARE 0.01
-#define LATE_NS 1e6 // no burst and no idle nap takes so long
+#define OTHERS_PCT 25.0 // of the box
+#define LATE_NS 1e6	// no burst and no idle nap takes so long
 
 static double busy_of(const struct sum_host *h)
 {
@@ -62,6 +64,28 @@ bool rule_short_of_target(const struct summary *s, struct advice *a)
 	    "something else runs on its cores: give %s its own, isolated ones ('lcores' in %s), "
 	    "with "
 	    "'idle: spin'",
+	    name_of(s, h->host), s->matrix->file);
+	return true;
+}
+
+static double others_of(const struct sum_host *h)
+{
+	return h->others_cpu_pct;
+}
+
+bool rule_box_busy(const struct summary *s, struct advice *a)
+{
+	const struct sum_host *h = worst_host(s, others_of, OTHERS_PCT);
+
+	if (h == NULL)
+		return false;
+	because(a, "others take %.0f %% of all CPUs of %s: the box is busy %.0f %%",
+		h->others_cpu_pct, name_of(s, h->host), h->cpu_pct);
+	because(a, ", its busiest core %.0f %%, where the agent takes %.0f %% of one of %" PRIu64,
+		h->cpu_max_pct, h->agent_cpu_pct, h->cpus);
+	fix(a,
+	    "see what else runs on %s (top), or give the agent isolated cores of its own ('lcores' "
+	    "in %s): round trips include what they take",
 	    name_of(s, h->host), s->matrix->file);
 	return true;
 }

@@ -217,6 +217,26 @@ static void attribute(struct sum_cause *c, const struct port_counts *port)
 		c->fabric = take_at_most(&c->unattributed, c->unattributed);
 }
 
+// Of all CPUs of the box of h, what these agents took.
+static double agents_share(const struct summary *s, const struct sum_host *h)
+{
+	double sum = 0;
+
+	if (s->matrix->transport != TRANSPORT_LOCAL)
+		return h->agent_cpu_pct / (double)h->cpus;
+	for (size_t i = 0; i < s->host_count; i++) // all on this machine, the missing ones, too
+		sum += s->host[i].agent_cpu_pct;
+	return sum / (double)h->cpus;
+}
+
+static void find_others(const struct summary *s, struct sum_host *h)
+{
+	double others = h->cpu_pct - agents_share(s, h);
+
+	if (h->cpus > 0 && !isnan(others))
+		h->others_cpu_pct = others > 0 ? others : 0;
+}
+
 void hosts_finish(struct summary *s)
 {
 	bool known = s->complete_flows > 0;
@@ -228,6 +248,7 @@ void hosts_finish(struct summary *s)
 		h->achieved_pct = share_pct(h->paced_sent, h->target);
 		h->loss_pct = loss_share_pct(h->lost, h->sent);
 		attribute(&h->cause, &h->port);
+		find_others(s, h);
 		if (!known)
 			continue;
 		s->cause.late += h->cause.late;

@@ -113,6 +113,8 @@ static int take_host(struct sum_host *h, const struct result *r, uint64_t now_ns
 	h->cpu_pct = known_or_nan(r->cpu_pct);
 	h->cpu_max_pct = known_or_nan(r->cpu_max_pct);
 	h->agent_cpu_pct = known_or_nan(r->agent_cpu_pct);
+	h->cpus = r->cpus;
+	h->icmp = r->icmp;
 	if (r->lateness != NULL && r->lateness->count > 0) {
 		h->lateness_p99_ns = hist_percentile_ns(r->lateness, 99);
 		h->lateness_max_ns = (double)r->lateness->max_ns;
@@ -148,6 +150,8 @@ static const struct sum_host host_template = {
 	.cpu_pct = NAN,
 	.cpu_max_pct = NAN,
 	.agent_cpu_pct = NAN,
+	.others_cpu_pct = NAN,
+	.icmp = { .unreachable = COUNTER_UNKNOWN, .too_big = COUNTER_UNKNOWN },
 	.busy_pct = NAN,
 	.lateness_p99_ns = NAN,
 	.lateness_max_ns = NAN,

@@ -69,6 +69,11 @@ struct sum_host {
 	struct sum_cause cause;
 	uint64_t drop[DROP_REASONS];
 	struct port_counts port;
+	struct icmp_counts icmp; // path_mtu 0 = none told
+	uint64_t cpus;		 // of the box; 0 = unknown
+	// CPU that others took, of the whole box: neither this agent nor, with transport local,
+	// those of the other hosts. NAN = unknown
+	double others_cpu_pct;
 	// inventory, "" and 0 when not measured
 	char pmx_version[32], dpdk_version[64], driver[64], mac[18], state[16], ended_by[16];
 	double tsc_hz;

@@ -73,6 +73,22 @@ static struct cell tsc_hz(const void *ctx, const void *item)
 	return cell_real(h->tsc_hz > 0 ? h->tsc_hz : NAN);
 }
 
+static struct cell cpus(const void *ctx, const void *item)
+{
+	const struct sum_host *h = item;
+
+	(void)ctx;
+	return cell_count(h->cpus > 0 ? h->cpus : COUNTER_UNKNOWN);
+}
+
+static struct cell path_mtu(const void *ctx, const void *item)
+{
+	const struct sum_host *h = item;
+
+	(void)ctx;
+	return cell_count(h->icmp.path_mtu > 0 ? h->icmp.path_mtu : COUNTER_UNKNOWN);
+}
+
 // Why packets were lost is known of a host that was measured.
 static struct cell cause(const struct sum_host *h, uint64_t v)
 {
@@ -174,6 +190,11 @@ static const struct column host_column[] = {
 	{ NAME("pmx_version", NULL), AT(TEXT, pmx_version) },
 	{ NAME("dpdk_version", NULL), AT(TEXT, dpdk_version) },
 	{ .key = "tsc_hz", .unit = "Hz", .form = FORM_SI, .decimals = 0, MADE(tsc_hz) },
+	{ PACKETS("cpus", NULL), MADE(cpus) },
+	{ PCT("others_cpu_pct", NULL, 0), AT(DOUBLE, others_cpu_pct) },
+	{ PACKETS("icmp_unreachable", NULL), AT(U64, icmp.unreachable) },
+	{ PACKETS("icmp_too_big", NULL), AT(U64, icmp.too_big) },
+	{ PACKETS("path_mtu", NULL), MADE(path_mtu) },
 };
 _Static_assert(sizeof(host_column) / sizeof(host_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

@@ -150,4 +150,6 @@ void sample_result(struct result *r)
 	r->lateness = sample_hist(0, 90);
 	r->cpu_pct = 12.5;
 	r->cpu_max_pct = 99.75;
+	r->cpus = 96;
+	r->icmp = (struct icmp_counts){ 91, 92, 1400 };
 }

@@ -273,6 +273,111 @@ static void hardly_skewed(struct mesh_run *r)
 	r->skew_ns = 0.05e9;
 }
 
+static void lose_between(struct mesh_run *r, size_t src, size_t dst, uint64_t n)
+{
+	if (src != dst)
+		mesh_lose_forward(r, src, dst, n);
+}
+
+static void column_dead(struct mesh_run *r)
+{
+	for (size_t h = 0; h < 2; h++)
+		mesh_lose_forward(r, h, 2, SENT);
+}
+
+static void column_nearly_dead(struct mesh_run *r)
+{
+	column_dead(r);
+	for (size_t h = 0; h < 2; h++) {
+		mesh_rx(r, h, 2)->delivered = mesh_rx(r, h, 2)->replied = 1;
+		mesh_tx(r, h, 2)->returned = 1;
+	}
+}
+
+static void row_dead(struct mesh_run *r)
+{
+	for (size_t h = 1; h < 3; h++)
+		mesh_lose_forward(r, 0, h, SENT);
+}
+
+static void all_dead(struct mesh_run *r)
+{
+	for (size_t src = 0; src < r->hosts; src++)
+		for (size_t dst = 0; dst < r->hosts; dst++)
+			lose_between(r, src, dst, SENT);
+}
+
+static void others_busy(struct mesh_run *r)
+{
+	r->matrix.transport = TRANSPORT_SSH;
+	for (size_t h = 0; h < r->hosts; h++)
+		r->result[h].cpus = 4; // 40 % of them, and 35.5 % of one by the agent
+	r->result[1].cpu_pct = 70;
+}
+
+static void agents_busy(struct mesh_run *r) // three, on one box
+{
+	for (size_t h = 0; h < r->hosts; h++) {
+		r->result[h].cpus = 4;
+		r->result[h].cpu_pct = 90;
+		r->result[h].agent_cpu_pct = 100;
+	}
+}
+
+static void too_big(struct mesh_run *r)
+{
+	r->result[1].icmp.too_big = 12;
+	r->result[1].icmp.path_mtu = 1400;
+}
+
+static void large_replies_lost(struct mesh_run *r) // 466 bytes, a frame of 512
+{
+	for (size_t h = 1; h < 3; h++)
+		mesh_lose_back(r, 0, h, SENT);
+	for (size_t h = 0; h < 3; h++)
+		for (size_t i = 0; i < 2; i++)
+			r->result[h].tx[i].rep_bytes = r->result[h].rx[i].rep_bytes = 1472;
+}
+
+static void small_replies_lost(struct mesh_run *r)
+{
+	for (size_t h = 1; h < 3; h++)
+		mesh_lose_back(r, 0, h, SENT);
+}
+
+static void unreachable(struct mesh_run *r)
+{
+	r->result[2].icmp.unreachable = 3;
+}
+
+static void column_sick(struct mesh_run *r)
+{
+	lose_between(r, 0, 2, 500);
+	lose_between(r, 1, 2, 600);
+	lose_between(r, 1, 0, 10);
+}
+
+static void row_sick(struct mesh_run *r)
+{
+	lose_between(r, 0, 1, 500);
+	lose_between(r, 0, 2, 600);
+}
+
+static void link_sick(struct mesh_run *r)
+{
+	for (size_t h = 1; h < 3; h++) {
+		lose_between(r, 0, h, 500);
+		lose_between(r, h, 0, 500);
+	}
+}
+
+static void all_sick(struct mesh_run *r)
+{
+	for (size_t src = 0; src < r->hosts; src++)
+		for (size_t dst = 0; dst < r->hosts; dst++)
+			lose_between(r, src, dst, 500);
+}
+
 struct example {
 	const char *rule;
 	void (*change)(struct mesh_run *r);
@@ -295,6 +400,42 @@ static const struct example example[] = {
 	{ "ended early", lease_over, true, "c ended early, by its lease, after 10.00 s",
 	  "'lease'" },
 	{ "ended early", user_stopped, false, NULL, NULL },
+	{ "dead column", column_dead, true,
+	  "of 100,000 requests for c none arrived, and its agent runs; its own requests do arrive",
+	  "UDP port 5300 to c" },
+	{ "dead column", all_dead, true, "and so for 2 other hosts", NULL },
+	{ "dead column", column_nearly_dead, false, NULL, NULL },
+	{ "dead column", host_dead, false, NULL, NULL },
+	{ "dead column", row_dead, false, NULL, NULL },
+	{ "dead row", row_dead, true, "of the 100,000 requests that a sent none arrived",
+	  "switch port" },
+	{ "dead row", column_dead, false, NULL, NULL },
+	{ "dead row", all_dead, false, NULL, NULL },
+	{ "box busy", others_busy, true,
+	  "others take 61 % of all CPUs of b: the box is busy 70 %, its busiest core 98 %, where "
+	  "the agent takes 36 % of one of 4",
+	  "'lcores' in lab.yaml" },
+	{ "box busy", agents_busy, false, NULL, NULL },
+	{ "path MTU", too_big, true,
+	  "b was told 12 times that its packets are too big for a hop of MTU 1400",
+	  "'request' and 'reply' in lab.yaml" },
+	{ "path MTU", large_replies_lost, true,
+	  "requests of 18 bytes (frame 64) of a arrive at b, and not one of the replies of 1472 "
+	  "bytes (frame 1518) comes back",
+	  "'reply: 18'" },
+	{ "path MTU", small_replies_lost, false, NULL, NULL },
+	{ "path MTU", lost_back, false, NULL, NULL },
+	{ "unreachable", unreachable, true, "c was told 3 times", "UDP port 5300" },
+	{ "unreachable", too_big, false, NULL, NULL },
+	{ "sick grid", column_sick, true,
+	  "a sick column of the grid: 99.1 % of the lost packets (1,100) were sent to c: 0.5500 % "
+	  "lost there, 0.0025 % elsewhere",
+	  "its way in" },
+	{ "sick grid", row_sick, true, "a sick row of the grid: 100.0 %", "its way out" },
+	{ "sick grid", link_sick, true, "row and column", "its link" },
+	{ "sick grid", all_sick, false, NULL, NULL },
+	{ "sick grid", lost_forward, false, NULL, NULL }, // one cell
+	{ "sick grid", missed_without_loss, false, NULL, NULL },
 	{ "schedule off", clock_wrong, true,
 	  "a to b had 51000 requests due where rate x window gives 50000", "clock of a" },
 	{ "schedule off", clock_nearly_right, false, NULL, NULL },
@@ -426,11 +567,17 @@ static void test_every_rule_has_examples(void **state)
 	assert_true(advice_count < ADVICE_MAX);
 }
 
+// Those after which nothing is left to be taken away, and those that replace what another made.
+static bool takes_all(void (*change)(struct mesh_run *))
+{
+	return change == queues_fill || change == queues_idle || change == column_dead ||
+	       change == row_dead || change == all_dead || change == large_replies_lost;
+}
+
 static void everything(struct mesh_run *r)
 {
 	for (size_t i = 0; i < COUNT_OF(example); i++)
-		if (example[i].fires && example[i].change != queues_fill &&
-		    example[i].change != queues_idle)
+		if (example[i].fires && !takes_all(example[i].change))
 			example[i].change(r);
 }
 
@@ -445,6 +592,57 @@ static void test_rank(void **state)
 	for (size_t i = 0; i < n; i++, rule++) // the order of the table
 		while (strcmp(advice_table[rule].name, advice[i].rule) != 0)
 			assert_true(++rule < advice_count);
+}
+
+struct leaves {
+	size_t hosts, split; // the first `split` hosts on one leaf, the others on the other
+	bool both;
+};
+
+// Loss between two leaves; returns whether the rule fires.
+static bool advise_block(struct leaves l, struct advice *found)
+{
+	struct advice advice[ADVICE_MAX];
+	struct mesh_run r;
+	struct summary s;
+
+	mesh_run_make(&r, &(struct mesh_spec){ .hosts = l.hosts, .pps = 5000 });
+	for (size_t src = 0; src < l.split; src++)
+		for (size_t dst = l.split; dst < l.hosts; dst++) {
+			if (src == 0 && dst == l.split)
+				continue; // one pair is lucky
+			mesh_lose_forward(&r, src, dst, 400 + src);
+			if (l.both)
+				mesh_lose_forward(&r, dst, src, 300);
+			else
+				mesh_lose_back(&r, dst, src, 300); // replies go the same way
+		}
+	mesh_lose_forward(&r, 0, 1, 5);
+	mesh_summarize(&r, &s);
+	size_t n = advice_build(&s, advice);
+	const struct advice *a = find(advice, n, "sick grid");
+	if (a != NULL)
+		*found = *a;
+	summary_free(&s);
+	mesh_run_free(&r);
+	return a != NULL;
+}
+
+static void test_sick_block(void **state)
+{
+	struct advice a = { 0 };
+
+	(void)state;
+	assert_true(advise_block((struct leaves){ 8, 4, false }, &a));
+	must_say("sick grid", a.evidence,
+		 "of the lost packets went from a, b, c and 1 more to e, f, g and 1 more");
+	must_say("sick grid", a.fix, "the links between their switches");
+	assert_true(advise_block((struct leaves){ 70, 30, true }, &a));
+	must_say("sick grid", a.evidence,
+		 "went between host0000, host0001, host0002 and 27 more "
+		 "and host0030, host0031, host0032 and 37 more");
+	assert_true(advise_block((struct leaves){ 9, 1, false }, &a)); // a leaf of one host
+	must_say("sick grid", a.evidence, "sick row");
 }
 
 static void barely_busy(struct mesh_run *r)
@@ -503,10 +701,9 @@ static void test_nothing_fired(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples),
-		cmocka_unit_test(test_every_rule_has_examples),
-		cmocka_unit_test(test_rank),
-		cmocka_unit_test(test_nothing_fired),
+		cmocka_unit_test(test_examples),   cmocka_unit_test(test_every_rule_has_examples),
+		cmocka_unit_test(test_rank),	   cmocka_unit_test(test_nothing_fired),
+		cmocka_unit_test(test_sick_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
