@@ -68,19 +68,30 @@ static void put_trials(struct rte_tel_data *d, json_t *root, json_t *trials)
 	}
 }
 
+static const struct {
+	const char *name;
+	double percent;
+} percentile[] = { { "p50", 50 }, { "p99", 99 }, { "p999", 99.9 } };
+#define PERCENTILES (sizeof(percentile) / sizeof(percentile[0]))
+
+static void put_percentile(struct rte_tel_data *d, const char *of, size_t which, double ns)
+{
+	char name[NAME_BYTES];
+	snprintf(name, sizeof(name), "%s%s_ns", of, percentile[which].name);
+	if (ns >= 0)
+		rte_tel_data_add_dict_u64(d, name, (uint64_t)(ns + 0.5));
+}
+
 static void put_percentiles(struct rte_tel_data *d, const char *of, const struct hist *h)
 {
-	static const struct {
-		const char *name;
-		double percent;
-	} row[] = { { "p50", 50 }, { "p99", 99 }, { "p999", 99.9 } };
-	for (size_t i = 0; h != NULL && i < sizeof(row) / sizeof(row[0]); i++) {
-		char name[NAME_BYTES];
-		double ns = hist_percentile_ns(h, row[i].percent);
-		snprintf(name, sizeof(name), "%s%s_ns", of, row[i].name);
-		if (ns >= 0)
-			rte_tel_data_add_dict_u64(d, name, (uint64_t)(ns + 0.5));
-	}
+	for (size_t i = 0; h != NULL && i < PERCENTILES; i++)
+		put_percentile(d, of, i, hist_percentile_ns(h, percentile[i].percent));
+}
+
+static void put_packed(struct rte_tel_data *d, const char *of, const struct hist_packed *h)
+{
+	for (size_t i = 0; h != NULL && i < PERCENTILES; i++)
+		put_percentile(d, of, i, hist_packed_percentile_ns(h, percentile[i].percent));
 }
 
 // --- what is asked for
@@ -199,7 +210,7 @@ static int tell_flow(struct agent *a, const char *param, struct rte_tel_data *d)
 	put_object(d, "", row);
 	put_trials(d, root, json_object_get(row, "trials"));
 	if (id < tx && r.trial_count > 0)
-		put_percentiles(d, "rtt_", r.tx[id].trial[r.trial_count - 1].rtt);
+		put_packed(d, "rtt_", r.tx[id].trial[r.trial_count - 1].rtt);
 	json_decref(root);
 	result_free(&r);
 	return 0;
