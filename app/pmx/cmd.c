@@ -89,6 +89,24 @@ const struct verb verb_table[] = {
 		.run = cmd_status,
 	},
 	{
+		.id = VERB_RELOAD,
+		.name = "reload",
+		.arg = &matrix_arg,
+		.brief = "plan a started fleet again: only hosts whose config changed restart",
+		.text = "For a fleet that `pmx start` left running: MATRIX was edited, and what it "
+			"says\n"
+			"becomes so. A changed rate restarts the agent that asks, a changed size "
+			"or "
+			"number of\n"
+			"streams both ends, a new host itself and its peers. The others go on, and "
+			"the run\n"
+			"ends when it was to. Results so far stay and are added up by `pmx "
+			"summarize`.\n"
+			"--dry-run looks at the hosts to tell which would restart, and changes "
+			"nothing.",
+		.run = cmd_reload,
+	},
+	{
 		.id = VERB_SUMMARIZE,
 		.name = "summarize",
 		.arg = &matrix_arg,

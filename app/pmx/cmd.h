@@ -32,6 +32,7 @@ enum verb_id {
 	VERB_STOP = 1 << 8,
 	VERB_CLEAN = 1 << 9,
 	VERB_HELP = 1 << 10,
+	VERB_RELOAD = 1 << 11,
 	VERB_PROFILE = 1 << 20,
 };
 
@@ -64,6 +65,7 @@ int cmd_gen(struct opts *o);
 int cmd_help(struct opts *o);
 int cmd_logs(struct opts *o);
 int cmd_profile(struct opts *o);
+int cmd_reload(struct opts *o);
 int cmd_run(struct opts *o);
 int cmd_start(struct opts *o);
 int cmd_status(struct opts *o);

@@ -47,16 +47,16 @@ static int write_file(const char *path, const char *data, size_t len, struct err
 	return rc;
 }
 
-static int write_result(struct fleet_host *h, const char *dir, struct err *e)
+static int write_result(const struct result *r, const char *dir, const char *name, struct err *e)
 {
-	char path[PATH_MAX + 16];
-	json_t *root = result_write(h->result);
+	char path[PATH_MAX + 64];
+	json_t *root = result_write(r);
 	char *text = root != NULL ? json_dumps(root, JSON_COMPACT) : NULL;
 
 	json_decref(root);
 	if (text == NULL)
 		return err_set(e, ENOMEM, "out of memory");
-	snprintf(path, sizeof(path), "%s/" SESSION_RESULT, dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	int rc = write_file(path, text, strlen(text), e);
 	free(text);
 	return rc;
@@ -66,7 +66,7 @@ static int write_result(struct fleet_host *h, const char *dir, struct err *e)
 static int copy_file(struct fleet_host *h, const char *dir, const char *name, size_t *len,
 		     struct err *e)
 {
-	char from[PATH_MAX], to[PATH_MAX + 16], *data;
+	char from[PATH_MAX], to[PATH_MAX + 64], *data;
 
 	snprintf(from, sizeof(from), "%s/%s", h->site.dir, name);
 	snprintf(to, sizeof(to), "%s/%s", dir, name);
@@ -81,6 +81,33 @@ static int copy_file(struct fleet_host *h, const char *dir, const char *name, si
 	return rc;
 }
 
+// Results, reports and logs of earlier agents of the run; files that a longer run left here go.
+static int copy_lives(struct fleet_host *h, const char *dir, struct err *e)
+{
+	static const char *const form[] = { "result.%zu.json", "report.%zu.csv", "agent.%zu.log" };
+	char name[64], path[PATH_MAX + 64];
+	size_t len;
+	int rc = 0;
+
+	for (size_t n = 1; n <= h->lives && rc == 0; n++) {
+		snprintf(name, sizeof(name), form[0], n);
+		rc = write_result(&h->older[n - 1], dir, name, e);
+		for (size_t k = 1; k < 3 && rc == 0; k++) {
+			snprintf(name, sizeof(name), form[k], n);
+			rc = copy_file(h, dir, name, &len, e);
+		}
+	}
+	for (size_t n = h->lives + 1, gone = 1; gone > 0 && !h->fleet->dry && rc == 0; n++) {
+		gone = 0;
+		for (size_t k = 0; k < 3; k++) {
+			snprintf(name, sizeof(name), form[k], n);
+			snprintf(path, sizeof(path), "%s/%s", dir, name);
+			gone += unlink(path) == 0;
+		}
+	}
+	return rc;
+}
+
 static int copy_one(struct fleet_host *h, void *arg, struct err *e)
 {
 	size_t report = 0, log = 0;
@@ -92,21 +119,24 @@ static int copy_one(struct fleet_host *h, void *arg, struct err *e)
 		return err_set(e, ENAMETOOLONG, "option '--output': too long a name");
 	int rc = h->fleet->dry ? 0 : make_dirs(dir, e);
 	if (rc == 0 && h->result != NULL)
-		rc = write_result(h, dir, e);
+		rc = write_result(h->result, dir, SESSION_RESULT, e);
 	if (rc == 0)
 		rc = copy_file(h, dir, SESSION_REPORT, &report, e);
 	if (rc == 0)
 		rc = copy_file(h, dir, SESSION_LOG, &log, e);
+	if (rc == 0)
+		rc = copy_lives(h, dir, e);
 	if (rc == 0 && !h->fleet->dry)
-		fleet_say(h, "%s: result (%s), report %zu bytes, log %zu bytes", dir,
-			  h->result->state, report, log);
+		fleet_say(h, "%s: result (%s), report %zu bytes, log %zu bytes%s", dir,
+			  h->result->state, report, log,
+			  h->lives > 0 ? ", and those from before a reload" : "");
 	return rc;
 }
 
 static int collect_fleet(struct fleet *f)
 {
 	fleet_connect(f);
-	fleet_collect(f);
+	fleet_collect(f, LIVES_APART);
 	fleet_each(f, FLEET_LIVE, copy_one, NULL);
 	fleet_print(f);
 	if (fleet_complain(f) == 0)

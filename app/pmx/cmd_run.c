@@ -22,7 +22,7 @@ static int measure(struct fleet *f, struct summary_parts *parts)
 		code = fleet_digest(f, parts);
 	if (code == EXIT_GOOD) {
 		watch_run(f, start_ns, total_ns(f->matrix));
-		fleet_collect(f);
+		fleet_collect(f, LIVES_LAST);
 	}
 	halt_agents(f);
 	if (code != EXIT_GOOD)

@@ -17,7 +17,7 @@ static int summarize(struct fleet *f, struct summary_parts *parts)
 		fleet_collect_dir(f, o->results);
 	} else {
 		fleet_connect(f);
-		fleet_collect(f);
+		fleet_collect(f, LIVES_JOINED);
 	}
 	size_t failed = fleet_complain(f);
 	if (f->dry)

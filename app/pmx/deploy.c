@@ -45,7 +45,8 @@ static const char prepare_script[] = SH_BAD SH_PIDS
 	"m=$(touch \"$d/" SH_MARK "\" 2>&1) || bad \"$m\"; done; "
 	"p=$(pids \"$2\" \"$3\"); [ -z \"$p\" ] || { echo running; exit 0; }; "
 	"cd \"$2\" && rm -f " SESSION_SOCKET " " SESSION_LOG " " SESSION_CONFIG " " SESSION_RESULT
-	" " SESSION_REPORT " " SESSION_PID " " SESSION_EXIT " *.part || exit 1; "
+	" " SESSION_REPORT " " SESSION_PID " " SESSION_EXIT " " SESSION_RESUME
+	" result.[0-9]*.json report.[0-9]*.csv agent.[0-9]*.log *.part || exit 1; "
 	"uname -m; sha256sum < \"$3\" 2>/dev/null || true";
 
 // An agent that has finished waits for its lease only to be asked for its result.

@@ -41,6 +41,12 @@ struct site_state {
 };
 int deploy_state(struct remote *r, const struct site *s, struct site_state *state, struct err *e);
 
+// After the agent of one life in the run has gone: its result, report and log get the life's number
+// (result.1.json, ...), and the sequences must be there for the next.
+int deploy_rotate(struct remote *r, const struct site *s, struct err *e);
+// The results of earlier lives, one after the other; owned, "" when there was no reload.
+int deploy_lives(struct remote *r, const struct site *s, char **text, size_t *len, struct err *e);
+
 // The last lines of the agent's log (owned, "" when there is none) and how it ended, waiting
 // shortly for the latter when the agent is just dying.
 int deploy_log(struct remote *r, const struct site *s, unsigned lines, char **log, char *ended,

@@ -116,6 +116,9 @@ void fleet_free(struct fleet *f)
 		if (h->result != NULL)
 			result_free(h->result);
 		free(h->result);
+		for (size_t k = 0; k < h->lives; k++)
+			result_free(&h->older[k]);
+		free(h->older);
 	}
 	free(f->host);
 	free(f->lock);

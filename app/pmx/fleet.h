@@ -32,8 +32,10 @@ struct fleet_host {
 	struct remote *remote; // NULL = not open
 	bool launched;	       // an agent may be running
 	struct result *result; // owned, or NULL
-	uint64_t now_ns;       // the agent's clock when a live result was asked for; 0 = final
-	char *text;	       // what a step has to print; owned, or NULL
+	struct result *older;  // owned, [lives]: of earlier agents of the run, the first one first
+	size_t lives;
+	uint64_t now_ns; // the agent's clock when a live result was asked for; 0 = final
+	char *text;	 // what a step has to print; owned, or NULL
 
 	// News, under fleet->lock: written by whoever holds `busy`, read by anybody.
 	bool failed; // and left alone since

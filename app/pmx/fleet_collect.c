@@ -1,5 +1,6 @@
 #include "fleet_collect.h"
 
+#include "fleet_lives.h"
 #include "render.h"
 #include "session_calls.h"
 #include "summary.h"
@@ -48,27 +49,39 @@ static int read_remote(struct fleet_host *h, struct err *e)
 	drop_result(h);
 	h->result = r;
 	h->now_ns = 0;
-	return take_result(h, e);
+	return 0;
+}
+
+static int read_last(struct fleet_host *h, struct err *e)
+{
+	struct err ignored = { 0 };
+
+	if ((remote_attached(h->remote) || call_hello(h, NULL, &ignored) == 0) &&
+	    call_result(h, &ignored) == 0)
+		return 0;
+	return read_remote(h, e);
 }
 
 static int collect_one(struct fleet_host *h, void *arg, struct err *e)
 {
+	const enum lives *lives = arg;
 	struct err ignored = { 0 };
+	int rc = 0;
 
-	(void)arg;
-	if (remote_is_dry(h->remote)) {
+	if (remote_is_dry(h->remote))
 		read_remote(h, &ignored);
-		return 0;
-	}
-	if ((remote_attached(h->remote) || call_hello(h, NULL, &ignored) == 0) &&
-	    call_result(h, &ignored) == 0)
-		return take_result(h, e);
-	return read_remote(h, e);
+	else
+		rc = read_last(h, e);
+	if (rc == 0 && *lives != LIVES_LAST)
+		rc = lives_fetch(h, e);
+	if (rc == 0 && *lives == LIVES_JOINED)
+		rc = lives_settle(h, e);
+	return rc < 0 || remote_is_dry(h->remote) ? rc : take_result(h, e);
 }
 
-size_t fleet_collect(struct fleet *f)
+size_t fleet_collect(struct fleet *f, enum lives lives)
 {
-	return fleet_each(f, FLEET_LIVE, collect_one, NULL);
+	return fleet_each(f, FLEET_LIVE, collect_one, &lives);
 }
 
 static int read_local(struct fleet_host *h, void *arg, struct err *e)
@@ -85,7 +98,10 @@ static int read_local(struct fleet_host *h, void *arg, struct err *e)
 		return rc;
 	}
 	h->result = r;
-	return take_result(h, e);
+	rc = lives_load(h, arg, e);
+	if (rc == 0)
+		rc = lives_settle(h, e);
+	return rc < 0 ? rc : take_result(h, e);
 }
 
 size_t fleet_collect_dir(struct fleet *f, const char *dir)

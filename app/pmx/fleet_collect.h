@@ -10,7 +10,13 @@
 
 // Of connected hosts: asks each live agent, or reads the result that a finished one wrote. Fills
 // host.result and host.now_ns; a host that has none fails. Returns how many failed in it.
-size_t fleet_collect(struct fleet *f);
+// `lives`: what of the results of earlier agents, from before a reload (lives.h).
+enum lives {
+	LIVES_LAST,   // nothing: the host's agent was the first
+	LIVES_JOINED, // added to host.result
+	LIVES_APART,  // in host.older
+};
+size_t fleet_collect(struct fleet *f, enum lives lives);
 // The same from DIR/<host>/result.json on this machine; touches no host.
 size_t fleet_collect_dir(struct fleet *f, const char *dir);
 // Before collecting: what the summary needs of each result is taken as it comes, and the result is

@@ -79,6 +79,16 @@ int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, u
 	return make_plan(l);
 }
 
+int launch_replan(struct launch *l, const struct hostcfg *like)
+{
+	l->input.cookie = like->cookie;
+	memcpy(l->input.run_id, like->run_id, sizeof(l->input.run_id));
+	l->input.warmup_ns = like->warmup_ns;
+	l->input.duration_ns = like->duration_ns;
+	l->input.lease_ns = like->lease_ns;
+	return make_plan(l);
+}
+
 void launch_free(struct launch *l)
 {
 	if (l->planned)
@@ -90,7 +100,7 @@ void launch_free(struct launch *l)
 
 // --- steps on one host
 
-static int prepare_one(struct fleet_host *h, void *arg, struct err *e)
+int launch_prepare(struct fleet_host *h, void *arg, struct err *e)
 {
 	bool uploaded;
 
@@ -143,7 +153,7 @@ static bool all_ready(const struct fleet *f)
 	struct status s;
 
 	for (size_t i = 0; i < f->count; i++)
-		if (fleet_status(&f->host[i], &s) && s.state != AGENT_READY)
+		if (fleet_status(&f->host[i], &s) && s.state < AGENT_READY)
 			return false;
 	return true;
 }
@@ -166,7 +176,7 @@ static void give_up(struct fleet *f)
 	free(blamed);
 }
 
-static void wait_ready(struct fleet *f)
+void launch_wait(struct fleet *f, bool patient)
 {
 	uint64_t deadline = mono_ns() + f->matrix->timing.resolve_ns + READY_SPARE_NS;
 
@@ -174,7 +184,7 @@ static void wait_ready(struct fleet *f)
 		if (all_ready(f) || signals_got() != 0)
 			return;
 		// a failure that stops the run need not wait for the others
-		if (fleet_failed(f) > 0 && !f->opts->allow_partial)
+		if (fleet_failed(f) > 0 && !patient)
 			return;
 		if (mono_ns() > deadline) {
 			give_up(f);
@@ -221,16 +231,21 @@ static int plan_again(struct launch *l, const struct fleet *f)
 	return code;
 }
 
-static int launch_round(struct launch *l, struct fleet *f)
+void launch_agents(struct launch *l, struct fleet *f)
 {
 	note(f->opts, "launching %zu agents", fleet_live(f));
 	poller_begin(f, l->input.lease_ns);
 	fleet_each(f, FLEET_LIVE, launch_one, l);
+}
+
+static int launch_round(struct launch *l, struct fleet *f)
+{
+	launch_agents(l, f);
 	int code = judge(f);
 	if (code != EXIT_GOOD || f->dry)
 		return code;
 	note(f->opts, "waiting for links and neighbours");
-	wait_ready(f);
+	launch_wait(f, f->opts->allow_partial);
 	return judge(f);
 }
 
@@ -244,7 +259,7 @@ int launch_all(struct launch *l, struct fleet *f)
 	fleet_connect(f);
 	code = judge(f);
 	if (code == EXIT_GOOD) {
-		fleet_each(f, FLEET_LIVE, prepare_one, NULL);
+		fleet_each(f, FLEET_LIVE, launch_prepare, NULL);
 		code = judge(f);
 	}
 	do {

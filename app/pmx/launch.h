@@ -21,6 +21,14 @@ struct launch {
 // case.
 int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, uint64_t lease_ns);
 void launch_free(struct launch *l);
+// The plan again, as a part of the run that `like` is a host config of: its identity and its times.
+int launch_replan(struct launch *l, const struct hostcfg *like);
+// The directory and the binary on one host.
+int launch_prepare(struct fleet_host *h, void *arg, struct err *e);
+// The agents of all live hosts, by the plan; then, until they are ready or it takes too long.
+// `patient`: a host that fails does not end the wait for the others.
+void launch_agents(struct launch *l, struct fleet *f);
+void launch_wait(struct fleet *f, bool patient);
 // Connects, deploys and launches until all agents are ready, or those that can be with
 // --allow-partial. Otherwise EXIT_HOST, or 128 + signal, and all agents are stopped again.
 int launch_all(struct launch *l, struct fleet *f);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #define VERBS_ALL 0xffffffffu
-#define VERBS_FLEET                                                                        \
-	(VERB_RUN | VERB_START | VERB_STATUS | VERB_SUMMARIZE | VERB_COLLECT | VERB_LOGS | \
-	 VERB_STOP | VERB_CLEAN)
+#define VERBS_FLEET                                                                          \
+	(VERB_RUN | VERB_START | VERB_RELOAD | VERB_STATUS | VERB_SUMMARIZE | VERB_COLLECT | \
+	 VERB_LOGS | VERB_STOP | VERB_CLEAN)
 #define VERBS_LAUNCH (VERB_RUN | VERB_START)
 #define VERBS_SUMMARY (VERB_RUN | VERB_SUMMARIZE)
 
@@ -51,7 +51,7 @@ const struct opt opt_table[] = {
 	  "leave out hosts that fail before the start, measure the others",
 	  VERBS_LAUNCH, OPT_FLAG, offsetof(struct opts, allow_partial), 0, 0 },
 	{ "drivers", 0, "DIR", "PMX_DRIVERS", NULL, "look for driver profiles in DIR first",
-	  VERBS_LAUNCH | VERB_CHECK | VERB_GEN | VERB_PROFILE, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
+	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERB_GEN | VERB_PROFILE, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
 
 	// results
 	{ "json", 0, "FILE", "PMX_JSON", NULL, "write the result as JSON to FILE; - = stdout, no text",

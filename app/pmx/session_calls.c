@@ -3,6 +3,7 @@
 #include "clock.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,30 @@ int call_hello(struct fleet_host *h, const char *run_id, struct err *e)
 				"the agent in %s is of another run ('%s'): end it by `pmx stop`",
 				h->site.dir, run != NULL ? run : "");
 	}
+	json_decref(answer);
+	return rc;
+}
+
+int call_who(struct fleet_host *h, struct hello *out, struct err *e)
+{
+	json_t *answer = NULL;
+	int rc = remote_attach(h->remote, h->site.agent, h->site.dir, e);
+
+	*out = (struct hello){ 0 };
+	if (rc == 0)
+		rc = call(h, word("hello"), HELLO_NS, &answer, e);
+	if (rc < 0)
+		return rc;
+	const char *run = json_string_value(json_object_get(answer, "run_id"));
+	const char *state = json_string_value(json_object_get(answer, "state"));
+	const json_t *end = json_object_get(answer, "end_ns");
+	if (run == NULL || state == NULL || agent_state_parse(state, &out->state) < 0 ||
+	    end == NULL)
+		rc = err_set(e, EPROTO,
+			     "the agent does not say enough of itself: is it older "
+			     "than this pmx?");
+	snprintf(out->run_id, sizeof(out->run_id), "%s", run != NULL ? run : "");
+	out->end_ns = (uint64_t)json_integer_value(end);
 	json_decref(answer);
 	return rc;
 }
@@ -123,6 +148,22 @@ int call_arm(struct fleet_host *h, uint64_t start_ns, struct err *e)
 int call_stop(struct fleet_host *h, uint64_t at_ns, struct err *e)
 {
 	return call(h, word_ns("stop", "at_ns", at_ns), CALL_NS, NULL, e);
+}
+
+int call_join(struct fleet_host *h, uint64_t start_ns, uint64_t elapsed_ns, struct err *e)
+{
+	return call(h,
+		    json_pack("{s:s, s:I, s:I}", "cmd", "arm", "start_ns", (json_int_t)start_ns,
+			      "elapsed_ns", (json_int_t)elapsed_ns),
+		    CALL_NS, NULL, e);
+}
+
+int call_retire(struct fleet_host *h, uint64_t at_ns, struct err *e)
+{
+	return call(h,
+		    json_pack("{s:s, s:I, s:s}", "cmd", "stop", "at_ns", (json_int_t)at_ns, "why",
+			      SESSION_RELOAD),
+		    CALL_NS, NULL, e);
 }
 
 int call_result(struct fleet_host *h, struct err *e)

@@ -1,9 +1,13 @@
 """Agents that are replaced in mid-run: the counts of both lives add up to what the peers counted."""
 
+import json
+import signal
 import time
 
+import pytest
+
 from agents import READY_S, Agent, configs, rx_row, tx_row
-from harness import until
+from harness import assert_identity, flow, host_row, pmx, until
 
 LEAD_NS = 300 * 10 ** 6
 
@@ -70,3 +74,168 @@ def test_join_too_late(fleet):
         assert "the run was over 2.000 s before the start" in str(refusal)
     else:
         raise AssertionError("joined")
+
+
+# `pmx reload` on a fleet that `pmx start` left running
+
+DIR = "/var/tmp/pmx"
+
+
+@pytest.fixture
+def started(lab, write):
+    """A mesh of 300 pps under way; the matrix's tree, its file, and what the agents are."""
+    def started(**words):
+        tree = lab.matrix(rate=300, warmup="200ms", **words)
+        tree["timing"]["drain"] = "2s"
+        path = write(tree)
+        pmx("start", path, "--for", "600s").expect(0)
+        return tree, path
+    return started
+
+
+def pids(lab):
+    return {host: int(lab.file(host, f"{DIR}/agent.pid")) for host in lab.hosts}
+
+
+def sent(path):
+    """{(src, dst): sent} of a live fleet."""
+    summary = pmx("summarize", path, "--json", "-").expect(0).json
+    return {(f["src"], f["dst"]): f["sent"] for f in summary["flows"]}
+
+
+def lines(run):
+    return dict(line.split(": ", 1) for line in run.out.splitlines())
+
+
+def test_one_cell(lab, write, started, tmp_path):
+    """A changed rate restarts the agent that asks; the others go on, and every count adds up."""
+    tree, path = started()
+    before = pids(lab)
+    until(lambda: sent(path)[("h1", "h2")] > 300, 20, "traffic")
+    counted = sent(path)
+
+    tree["traffic"]["cells"] = {"h1": {"h2": 600}}
+    path = write(tree)
+    done = pmx("reload", path).expect(0)
+    told = lines(done)
+    assert list(told) == lab.hosts
+    assert told["h1"] == "restarted, running"
+    assert told["h2"] == told["h3"] == "goes on"
+    after = pids(lab)
+    assert after["h1"] != before["h1"]
+    assert (after["h2"], after["h3"]) == (before["h2"], before["h3"])
+    assert lab.exists("h1", f"{DIR}/result.1.json") and lab.exists("h1", f"{DIR}/report.1.csv")
+    assert not lab.exists("h2", f"{DIR}/result.1.json")
+
+    # the same matrix again changes nothing
+    again = pmx("reload", path).expect(0)
+    assert set(lines(again).values()) == {"goes on"}
+    assert pids(lab) == after
+
+    begun = sent(path)
+    assert all(begun[pair] > counted[pair] for pair in counted)
+    until(lambda: sent(path)[("h1", "h2")] > begun[("h1", "h2")] + 900, 30, "traffic")
+    pmx("stop", path).expect(0)
+    text = pmx("summarize", path).out
+    assert "closes" in text and "THE TRIAL IS INVALID" not in text, text
+    summary = pmx("summarize", path, "--json", "-").json
+    for row in summary["flows"]:
+        assert_identity(row, lossless=row["dst"] != "h1")
+        assert row["dup_forward"] == row["dup_back"] == 0
+        assert row["late_forward"] == 0 or row["dst"] == "h1"
+    changed = flow(summary, "h1", "h2")
+    lives = [json.loads(lab.file("h1", f"{DIR}/{name}")) for name in ("result.1.json", "result.json")]
+    assert [life["ended_by"] for life in lives] == ["reload", "stop"]
+    parts = [next(f for f in life["tx"] if f["peer"] == "h2") for life in lives]
+    assert [part["rate_pps"] for part in parts] == [300, 600]
+    assert sum(part["trials"][-1]["sent"] for part in parts) == changed["sent"]
+    assert changed["sent"] + changed["unsent"] == changed["target"]
+    assert 300 < changed["target_pps"] < 600
+    assert host_row(summary, "h1")["sent"] == sum(
+        row["sent"] for row in summary["flows"] if row["src"] == "h1")
+
+    kept = tmp_path / "kept"
+    pmx("collect", path, "--output", kept).expect(0)
+    for name in ("result.1.json", "report.1.csv", "agent.1.log", "result.json", "report.csv"):
+        assert (kept / "h1" / name).exists(), name
+    read = pmx("summarize", path, "--json", "-", "--no-collect", "--output", kept).json
+    assert read["totals"] == summary["totals"]
+
+    # the next run begins with nothing of this one
+    pmx("start", path, "--for", "1s").expect(0)
+    assert not lab.exists("h1", f"{DIR}/result.1.json")
+    assert not lab.exists("h1", f"{DIR}/agent.seq")
+    pmx("clean", path).expect(0)
+
+
+def test_both_ends(lab, write, started):
+    """A cell that is taken away ends a flow at both of its ends."""
+    tree, path = started()
+    before = pids(lab)
+    tree["traffic"]["cells"] = {"h3": {"h2": 0}}
+    path = write(tree)
+    dry = pmx("reload", path, "--dry-run").expect(0)
+    assert pids(lab) == before
+    assert dry.out.count("$ ") > 0 and "h1$" not in dry.out and "h2$" in dry.out
+    told = lines(pmx("reload", path).expect(0))
+    assert (told["h1"], told["h2"], told["h3"]) == (
+        "goes on", "restarted, running", "restarted, running")
+    after = pids(lab)
+    assert [host for host in lab.hosts if after[host] != before[host]] == ["h2", "h3"]
+    time.sleep(2)
+    pmx("stop", path).expect(0)
+    summary = pmx("summarize", path, "--json", "-").json
+    for row in summary["flows"]:
+        assert_identity(row, lossless=(row["src"], row["dst"]) in (("h3", "h1"), ("h2", "h1")))
+        assert row["dup_forward"] == row["dup_back"] == 0
+
+
+def test_new_host(lab, write):
+    """A host that the run did not have joins it."""
+    tree = lab.matrix(rate=300, warmup="0s")
+    tree["timing"]["drain"] = "2s"
+    tree["traffic"] = {"pattern": "cells", "cells": {"h1": {"h2": 300}, "h2": {"h1": 300}}}
+    new = tree["hosts"].pop("h3")
+    pmx("start", write(tree), "--for", "600s").expect(0)
+    tree["hosts"]["h3"] = new
+    tree["traffic"]["cells"]["h3"] = {"h1": 500}
+    path = write(tree)
+    told = lines(pmx("reload", path).expect(0))
+    assert told == {"h1": "restarted, running", "h2": "goes on", "h3": "joined, running"}
+    until(lambda: sent(path)[("h3", "h1")] > 500, 20, "traffic")
+    pmx("stop", path).expect(0)
+    summary = pmx("summarize", path, "--json", "-").json
+    for row in summary["flows"]:
+        assert_identity(row, lossless=row["src"] != "h2")
+
+
+def test_refused(lab, write, started):
+    """What cannot be reloaded is refused with the reason, and nothing is changed."""
+    tree = lab.matrix(rate=300)
+    none = pmx("reload", write(tree)).expect(3)
+    assert "no agent runs" in none.err
+
+    tree, path = started()
+    before = pids(lab)
+    fewer = {**tree, "hosts": {k: v for k, v in tree["hosts"].items() if k != "h3"}}
+    gone = pmx("reload", write(fewer, "fewer.yaml")).expect(2)
+    assert "host 'h3' belongs to the run" in gone.err
+    assert pids(lab) == before
+
+    lab.exec("h2", "kill", "-9", str(before["h2"]))
+    until(lambda: lab.agents("h2") == [], 5, "h2's agent is gone")
+    dead = pmx("reload", path).expect(3)
+    assert "h2: its agent is not running (was killed by signal 9" in dead.err
+    assert "nothing was changed" in dead.err
+    assert lab.file("h1", f"{DIR}/agent.pid").strip() == str(before["h1"])
+    pmx("clean", path).expect(0)
+
+
+def test_not_of_a_run(lab, write, spawn):
+    """A `pmx run` that is under way keeps its agents to itself."""
+    path = write(lab.matrix(rate=300, duration="60s"))
+    run = spawn("run", path)
+    until(lambda: "running" in pmx("status", path).out, 30, "the run")
+    assert "belong to a `pmx run`" in pmx("reload", path).expect(3).err
+    run.kill(signal.SIGINT)
+    run.wait(20).expect(130)

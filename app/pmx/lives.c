@@ -1,0 +1,241 @@
+#include "lives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// --- what there is in any of the lives
+
+static size_t tx_find(const struct result_flow_tx *tx, size_t n, const char *peer)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(tx[i].peer, peer) != 0)
+		i++;
+	return i;
+}
+
+static size_t rx_find(const struct result_flow_rx *rx, size_t n, const char *peer)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(rx[i].peer, peer) != 0)
+		i++;
+	return i;
+}
+
+struct extent {
+	size_t trials, tx, rx, queues;
+};
+
+// At most: a flow that several lives have is one.
+static struct extent extent_of(const struct result *const *life, size_t n)
+{
+	struct extent x = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		x.trials += life[i]->trial_count;
+		x.tx += life[i]->tx_count;
+		x.rx += life[i]->rx_count;
+		if (life[i]->queue_count > x.queues)
+			x.queues = life[i]->queue_count;
+	}
+	return x;
+}
+
+// --- sums
+
+static double measured_s(const struct result *r, uint64_t now_ns)
+{
+	double s = 0;
+
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct trial *trial = &r->trial[t];
+		uint64_t end = trial->end_ns;
+
+		if (trial->kind != TRIAL_MEASURE || trial->start_ns == 0)
+			continue;
+		if (trial->close_ns == 0 && now_ns != 0 && (end == 0 || end > now_ns))
+			end = now_ns;
+		if (end > trial->start_ns)
+			s += (double)(end - trial->start_ns) / 1e9;
+	}
+	return s;
+}
+
+static int hist_copy(struct hist **to, const struct hist *from)
+{
+	if (from == NULL)
+		return 0;
+	if (*to == NULL) {
+		*to = malloc(sizeof(**to));
+		if (*to == NULL)
+			return -ENOMEM;
+		hist_reset(*to);
+	}
+	hist_merge(*to, from);
+	return 0;
+}
+
+static int add_tx(struct result *out, size_t trial_at, const struct result *r)
+{
+	for (size_t i = 0; i < r->tx_count; i++) {
+		const struct result_flow_tx *from = &r->tx[i];
+		size_t at = tx_find(out->tx, out->tx_count, from->peer);
+		struct result_flow_tx *to = &out->tx[at];
+
+		if (at == out->tx_count)
+			out->tx_count++;
+		memcpy(to->peer, from->peer, sizeof(to->peer));
+		to->req_bytes = from->req_bytes;
+		to->rep_bytes = from->rep_bytes;
+		to->streams = from->streams;
+		for (size_t t = 0; t < r->trial_count; t++) {
+			struct tx_counts *c = &to->trial[trial_at + t];
+
+			*c = from->trial[t];
+			c->rtt = NULL;
+			if (hist_copy(&c->rtt, from->trial[t].rtt) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void add_rx(struct result *out, size_t trial_at, const struct result *r)
+{
+	for (size_t i = 0; i < r->rx_count; i++) {
+		const struct result_flow_rx *from = &r->rx[i];
+		size_t at = rx_find(out->rx, out->rx_count, from->peer);
+		struct result_flow_rx *to = &out->rx[at];
+
+		if (at == out->rx_count)
+			out->rx_count++;
+		memcpy(to->peer, from->peer, sizeof(to->peer));
+		to->req_bytes = from->req_bytes;
+		to->rep_bytes = from->rep_bytes;
+		memcpy(&to->trial[trial_at], from->trial, r->trial_count * sizeof(*to->trial));
+	}
+}
+
+static void add_count(uint64_t *sum, uint64_t v)
+{
+	*sum = v == COUNTER_UNKNOWN ? *sum : *sum == COUNTER_UNKNOWN ? v : *sum + v;
+}
+
+static void add_port(struct port_counts *to, const struct port_counts *from)
+{
+	const struct {
+		uint64_t *to, from;
+	} sum[] = {
+		{ &to->ipackets, from->ipackets }, { &to->opackets, from->opackets },
+		{ &to->ibytes, from->ibytes },	   { &to->obytes, from->obytes },
+		{ &to->imissed, from->imissed },   { &to->ierrors, from->ierrors },
+		{ &to->oerrors, from->oerrors },   { &to->rx_nombuf, from->rx_nombuf },
+		{ &to->pause_rx, from->pause_rx }, { &to->pause_tx, from->pause_tx },
+	};
+
+	for (size_t i = 0; i < sizeof(sum) / sizeof(sum[0]); i++)
+		add_count(sum[i].to, sum[i].from);
+	to->link_mbps = from->link_mbps;
+}
+
+static void set_last(struct result *out, const struct result *r)
+{
+	memcpy(out->host, r->host, sizeof(out->host));
+	memcpy(out->run_id, r->run_id, sizeof(out->run_id));
+	memcpy(out->pmx_version, r->pmx_version, sizeof(out->pmx_version));
+	memcpy(out->dpdk_version, r->dpdk_version, sizeof(out->dpdk_version));
+	memcpy(out->state, r->state, sizeof(out->state));
+	memcpy(out->ended_by, r->ended_by, sizeof(out->ended_by));
+	memcpy(out->driver, r->driver, sizeof(out->driver));
+	memcpy(out->mac, r->mac, sizeof(out->mac));
+	out->tsc_hz = r->tsc_hz;
+	out->cpu_pct = r->cpu_pct;
+	out->cpu_max_pct = r->cpu_max_pct;
+	out->agent_cpu_pct = r->agent_cpu_pct;
+}
+
+static int add_life(struct result *out, size_t trial_at, const struct result *r)
+{
+	memcpy(&out->trial[trial_at], r->trial, r->trial_count * sizeof(*r->trial));
+	for (size_t q = 0; q < r->queue_count; q++)
+		memcpy(&out->queue[q].trial[trial_at], r->queue[q].trial,
+		       r->trial_count * sizeof(*r->queue[q].trial));
+	for (int d = 0; d < DROP_REASONS; d++)
+		add_count(&out->drop[d], r->drop[d]);
+	add_port(&out->port, &r->port);
+	add_rx(out, trial_at, r);
+	int rc = add_tx(out, trial_at, r);
+	return rc < 0 ? rc : hist_copy(&out->lateness, r->lateness);
+}
+
+// The mean by time; a flow that was unpaced at any time has no rate to be held to.
+static void mean_rates(const struct result *const *life, size_t n, uint64_t now_ns,
+		       struct result *out)
+{
+	double whole = 0;
+
+	for (size_t i = 0; i < n; i++)
+		whole += measured_s(life[i], now_ns);
+	for (size_t f = 0; f < out->tx_count; f++) {
+		double due = 0, last = RATE_UNPACED;
+		bool unpaced = false;
+
+		for (size_t i = 0; i < n; i++) {
+			const struct result *r = life[i];
+			size_t at = tx_find(r->tx, r->tx_count, out->tx[f].peer);
+
+			if (at == r->tx_count)
+				continue;
+			last = r->tx[at].rate_pps;
+			unpaced |= last == RATE_UNPACED;
+			due += last * measured_s(r, now_ns);
+		}
+		out->tx[f].rate_pps = unpaced ? RATE_UNPACED : whole > 0 ? due / whole : last;
+	}
+}
+
+// Rows that no flow took.
+static void cut_rows(struct result *out, const struct extent *x)
+{
+	for (size_t i = out->tx_count; i < x->tx; i++)
+		free(out->tx[i].trial);
+	for (size_t i = out->rx_count; i < x->rx; i++)
+		free(out->rx[i].trial);
+}
+
+int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, struct result *out,
+	       struct err *e)
+{
+	struct extent x = extent_of(life, n);
+	size_t at = 0;
+
+	*out = (struct result){ 0 };
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(life[i]->host, life[0]->host) != 0 ||
+		    strcmp(life[i]->run_id, life[0]->run_id) != 0)
+			return err_set(e, EINVAL,
+				       "a result of host '%s', run '%s' stands with one of host "
+				       "'%s', run '%s'",
+				       life[i]->host, life[i]->run_id, life[0]->host,
+				       life[0]->run_id);
+	int rc = result_alloc(out, x.trials, x.tx, x.rx, x.queues);
+	if (rc == 0)
+		out->tx_count = out->rx_count = 0; // those in use so far
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		rc = add_life(out, at, life[i]);
+		at += life[i]->trial_count;
+	}
+	if (rc == 0) {
+		set_last(out, life[n - 1]);
+		mean_rates(life, n, now_ns, out);
+	} else {
+		err_set(e, ENOMEM, "out of memory for %zu results of host '%s'", n, life[0]->host);
+	}
+	if (out->tx != NULL && out->rx != NULL) // else nothing was allocated
+		cut_rows(out, &x);
+	if (rc < 0)
+		result_free(out);
+	return rc;
+}
