@@ -77,6 +77,20 @@ static int hist_copy(struct hist **to, const struct hist *from)
 	return 0;
 }
 
+static int packed_copy(struct hist_packed **to, const struct hist_packed *from)
+{
+	size_t bytes;
+
+	if (from == NULL)
+		return 0;
+	bytes = sizeof(*from) + from->bins * sizeof(from->bin[0]);
+	*to = malloc(bytes);
+	if (*to == NULL)
+		return -ENOMEM;
+	memcpy(*to, from, bytes);
+	return 0;
+}
+
 static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 {
 	for (size_t i = 0; i < r->tx_count; i++) {
@@ -95,7 +109,7 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 
 			*c = from->trial[t];
 			c->rtt = NULL;
-			if (hist_copy(&c->rtt, from->trial[t].rtt) < 0)
+			if (packed_copy(&c->rtt, from->trial[t].rtt) < 0)
 				return -ENOMEM;
 		}
 	}

@@ -13,6 +13,11 @@
 static void life_make(struct result *r, uint64_t from_s, uint64_t to_s, size_t peers,
 		      const char *const *peer, double rate, uint64_t sent)
 {
+	struct hist *h = malloc(sizeof(*h));
+
+	assert_non_null(h);
+	hist_reset(h);
+	hist_record(h, 1000 * (uint64_t)rate);
 	assert_int_equal(result_alloc(r, 2, peers, peers, 1), 0);
 	strcpy(r->host, "a");
 	strcpy(r->run_id, "run");
@@ -27,11 +32,10 @@ static void life_make(struct result *r, uint64_t from_s, uint64_t to_s, size_t p
 		strcpy(r->rx[i].peer, peer[i]);
 		r->tx[i].rate_pps = rate;
 		r->tx[i].trial[1].sent = sent;
-		r->tx[i].trial[1].rtt = malloc(sizeof(struct hist));
-		hist_reset(r->tx[i].trial[1].rtt);
-		hist_record(r->tx[i].trial[1].rtt, 1000 * (uint64_t)rate);
+		r->tx[i].trial[1].rtt = hist_pack(h);
 		r->rx[i].trial[1].delivered = 2 * sent;
 	}
+	free(h);
 	r->queue[0].trial[1].requests_sent = sent;
 	r->port.ipackets = sent;
 	r->drop[DROP_L2] = 1;
