@@ -154,6 +154,14 @@ static void add_port(struct port_counts *to, const struct port_counts *from)
 	to->link_mbps = from->link_mbps;
 }
 
+static void add_icmp(struct icmp_counts *to, const struct icmp_counts *from)
+{
+	to->unreachable += from->unreachable;
+	to->too_big += from->too_big;
+	if (from->path_mtu != 0 && (to->path_mtu == 0 || from->path_mtu < to->path_mtu))
+		to->path_mtu = from->path_mtu;
+}
+
 static void set_last(struct result *out, const struct result *r)
 {
 	memcpy(out->host, r->host, sizeof(out->host));
@@ -165,6 +173,7 @@ static void set_last(struct result *out, const struct result *r)
 	memcpy(out->driver, r->driver, sizeof(out->driver));
 	memcpy(out->mac, r->mac, sizeof(out->mac));
 	out->tsc_hz = r->tsc_hz;
+	out->cpus = r->cpus;
 	out->cpu_pct = r->cpu_pct;
 	out->cpu_max_pct = r->cpu_max_pct;
 	out->agent_cpu_pct = r->agent_cpu_pct;
@@ -179,6 +188,7 @@ static int add_life(struct result *out, size_t trial_at, const struct result *r)
 	for (int d = 0; d < DROP_REASONS; d++)
 		add_count(&out->drop[d], r->drop[d]);
 	add_port(&out->port, &r->port);
+	add_icmp(&out->icmp, &r->icmp);
 	add_rx(out, trial_at, r);
 	int rc = add_tx(out, trial_at, r);
 	return rc < 0 ? rc : hist_copy(&out->lateness, r->lateness);
@@ -194,7 +204,8 @@ static void mean_rates(const struct result *const *life, size_t n, uint64_t now_
 		whole += measured_s(life[i], now_ns);
 	for (size_t f = 0; f < out->tx_count; f++) {
 		double due = 0, last = RATE_UNPACED;
-		bool unpaced = false;
+		bool unpaced = false, same = true;
+		size_t seen = 0;
 
 		for (size_t i = 0; i < n; i++) {
 			const struct result *r = life[i];
@@ -202,11 +213,15 @@ static void mean_rates(const struct result *const *life, size_t n, uint64_t now_
 
 			if (at == r->tx_count)
 				continue;
+			same &= seen++ == 0 || r->tx[at].rate_pps == last;
 			last = r->tx[at].rate_pps;
 			unpaced |= last == RATE_UNPACED;
 			due += last * measured_s(r, now_ns);
 		}
-		out->tx[f].rate_pps = unpaced ? RATE_UNPACED : whole > 0 ? due / whole : last;
+		same &= seen == n;
+		out->tx[f].rate_pps = unpaced		   ? RATE_UNPACED
+				      : same || whole <= 0 ? last
+							   : due / whole;
 	}
 }
 
