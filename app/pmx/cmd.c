@@ -153,6 +153,28 @@ const struct verb verb_table[] = {
 		.run = cmd_clean,
 	},
 	{
+		.id = VERB_PREPARE,
+		.name = "prepare",
+		.arg = &matrix_arg,
+		.brief = "hugepages, driver binding and a quiet kernel, as each host's agent needs",
+		.text = "Every former value is written down on the host, on its disk, before it "
+			"changes;\n"
+			"`pmx restore` puts it back. The device that carries the SSH session and "
+			"any "
+			"that\n"
+			"is in use are refused. --dry-run asks the hosts and prints the commands.",
+		.run = cmd_prepare,
+	},
+	{
+		.id = VERB_RESTORE,
+		.name = "restore",
+		.arg = &matrix_arg,
+		.brief = "put back what prepare changed",
+		.text = "Also after a crash half way. What a reboot has undone since is said and "
+			"left alone.",
+		.run = cmd_restore,
+	},
+	{
 		.id = VERB_PROFILE,
 		.name = "profile",
 		.arg = &profile_arg,

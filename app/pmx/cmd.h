@@ -34,6 +34,8 @@ enum verb_id {
 	VERB_HELP = 1 << 10,
 	VERB_RELOAD = 1 << 11,
 	VERB_PROFILE = 1 << 20,
+	VERB_PREPARE = 1 << 21,
+	VERB_RESTORE = 1 << 22,
 };
 
 struct verb_arg {	  // the one positional argument
@@ -64,8 +66,10 @@ int cmd_collect(struct opts *o);
 int cmd_gen(struct opts *o);
 int cmd_help(struct opts *o);
 int cmd_logs(struct opts *o);
+int cmd_prepare(struct opts *o);
 int cmd_profile(struct opts *o);
 int cmd_reload(struct opts *o);
+int cmd_restore(struct opts *o);
 int cmd_run(struct opts *o);
 int cmd_start(struct opts *o);
 int cmd_status(struct opts *o);

@@ -70,6 +70,9 @@ struct opts {
 	uint64_t request, reply, port, streams, queues;
 	const char *device, *driver, *data_net, *ssh_user, *output;
 
+	// prepare
+	bool hugetlbfs, noiommu;
+
 	// check
 	double nic_gbps, nic_mpps;
 
