@@ -150,6 +150,7 @@ class FakeHost:
 
     def prepare(self, *args, kill_at=0, ssh=None):
         self.side("steps", "0")
+        self.side("trace", "")
         env = {**os.environ, "PMX_ROOT": str(self.root), "PMX_STEP": f"{self.root}.kernel",
                "KILL_AT": str(kill_at)}
         env.pop("SSH_CONNECTION", None)
@@ -159,8 +160,9 @@ class FakeHost:
                               text=True, stdin=subprocess.DEVNULL, timeout=60)
 
     @property
-    def steps(self):
-        return int(Path(f"{self.root}.steps").read_text())
+    def trace(self):
+        """Names of the steps of the last call."""
+        return [line.split()[0] for line in Path(f"{self.root}.trace").read_text().splitlines()]
 
     @property
     def journal(self):
