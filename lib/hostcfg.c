@@ -5,6 +5,7 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define CONFIG_MAX_BYTES (64u << 20)
@@ -42,6 +43,7 @@ static const struct jm_row tx_row[] = {
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
 	{ "tx_first", JM_UINT, AT(tx_first), .max = STREAMS_MAX - 1 },
 	{ "peer_rx_first", JM_UINT, AT(peer_rx_first), .max = STREAMS_MAX - 1 },
+	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 };
 #undef AT
 static const struct jm_map tx_map = JM_MAP(tx_row, struct flow_tx);
@@ -56,6 +58,7 @@ static const struct jm_row rx_row[] = {
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
 	{ "rx_first", JM_UINT, AT(rx_first), .max = STREAMS_MAX - 1 },
 	{ "peer_tx_first", JM_UINT, AT(peer_tx_first), .max = STREAMS_MAX - 1 },
+	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 };
 #undef AT
 static const struct jm_map rx_map = JM_MAP(rx_row, struct flow_rx);
@@ -105,6 +108,8 @@ static const struct jm_row hostcfg_row[] = {
 	{ "warmup_ns", JM_UINT, AT(warmup_ns), .max = TIME_MAX_NS },
 	{ "duration_ns", JM_UINT, AT(duration_ns), .min = 1, .max = TIME_MAX_NS },
 	{ "drain_ns", JM_UINT, AT(drain_ns), .max = TIME_MAX_NS },
+	{ "layers", JM_UINT, AT(rotation.layers), .max = ROTATION_LAYERS_MAX },
+	{ "dwell_ns", JM_UINT, AT(rotation.dwell_ns) },
 	{ "interval_ns", JM_UINT, AT(interval_ns), .max = TIME_MAX_NS },
 	{ "lease_ns", JM_UINT, AT(lease_ns), .max = TIME_MAX_NS },
 	{ "resolve_ns", JM_UINT, AT(resolve_ns), .max = TIME_MAX_NS },
@@ -143,6 +148,28 @@ static uint32_t larger(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
+static int check_rotation(const struct hostcfg *c, struct err *e)
+{
+	const struct rotation *r = &c->rotation;
+
+	if (!rotation_ok(r))
+		return err_set(e, EINVAL,
+			       "$.dwell_ns: %" PRIu64 ": expected %" PRIu64 " to %" PRIu64
+			       " with layers, else 0",
+			       r->dwell_ns, ROTATION_DWELL_MIN_NS, ROTATION_DWELL_MAX_NS);
+	for (size_t i = 0; i < c->tx_count; i++)
+		if (!rotation_has(r, c->tx[i].layer))
+			return err_set(e, EINVAL,
+				       "$.tx[%zu].layer: %u: expected less than layers, %u", i,
+				       c->tx[i].layer, r->layers);
+	for (size_t i = 0; i < c->rx_count; i++)
+		if (!rotation_has(r, c->rx[i].layer))
+			return err_set(e, EINVAL,
+				       "$.rx[%zu].layer: %u: expected less than layers, %u", i,
+				       c->rx[i].layer, r->layers);
+	return 0;
+}
+
 // What no single field can tell.
 static int check(const struct hostcfg *c, struct err *e)
 {
@@ -173,7 +200,7 @@ static int check(const struct hostcfg *c, struct err *e)
 		if (ret < 0)
 			return ret;
 	}
-	return 0;
+	return check_rotation(c, e);
 }
 
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e)

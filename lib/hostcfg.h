@@ -4,13 +4,14 @@
 
 #include "err.h"
 #include "ip_addr.h"
+#include "rotation.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define HOSTCFG_VERSION 1
+#define HOSTCFG_VERSION 2
 #define NAME_MAX_BYTES 64
 #define DEVICE_MAX_BYTES 256
 #define LCORES_MAX 128
@@ -45,6 +46,7 @@ struct flow_tx {
 	uint16_t sport_first;
 	uint32_t tx_first;
 	uint32_t peer_rx_first;
+	uint32_t layer; // of the rotation in which it sends; 0 without one
 };
 
 // What one agent answers to one peer: the mirror of that peer's flow_tx.
@@ -56,6 +58,7 @@ struct flow_rx {
 	uint16_t sport_first;
 	uint32_t rx_first;
 	uint32_t peer_tx_first;
+	uint32_t layer;
 };
 
 struct hostcfg {
@@ -97,6 +100,8 @@ struct hostcfg {
 	// Trials follow each other without a gap: trial 0 is the warm-up if warmup_ns > 0, then the
 	// measured one. A trial closes drain_ns after its end.
 	uint64_t warmup_ns, duration_ns, drain_ns;
+	// Of the measured trial; in the warm-up the first layer sends.
+	struct rotation rotation;
 	uint64_t interval_ns; // of the report rows; 0 = none
 	uint64_t lease_ns;    // the agent ends itself when not renewed for so long; 0 = no lease
 	uint64_t resolve_ns;  // how long neighbours may take to answer

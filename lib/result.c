@@ -7,6 +7,7 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,7 @@ static const struct jm_row tx_row[] = {
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
 	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
+	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 	PER_TRIAL(struct result_flow_tx, &tx_counts_map),
 };
 #undef AT
@@ -126,6 +128,7 @@ static const struct jm_row rx_row[] = {
 	{ "peer", JM_STRING, AT(peer), .min = 1 },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 	PER_TRIAL(struct result_flow_rx, &rx_counts_map),
 };
 #undef AT
@@ -150,6 +153,8 @@ static const struct jm_row result_row[] = {
 	{ "driver", JM_STRING, AT(driver) },
 	{ "mac", JM_STRING, AT(mac) },
 	{ "tsc_hz", JM_DOUBLE, AT(tsc_hz), .max = 1000000000000 },
+	{ "layers", JM_UINT, AT(rotation.layers), .max = ROTATION_LAYERS_MAX },
+	{ "dwell_ns", JM_UINT, AT(rotation.dwell_ns) },
 	{ "trials", JM_ARRAY, AT(trial), .map = &trial_map, COUNT(trial_count),
 	  .max = PMX_TRIALS_MAX },
 	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
@@ -211,7 +216,14 @@ int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t q
 
 int result_read(json_t *root, struct result *r, struct err *e)
 {
-	return jsonmap_read(&result_map, root, r, e);
+	int ret = jsonmap_read(&result_map, root, r, e);
+
+	if (ret == 0 && !rotation_ok(&r->rotation)) {
+		ret = err_set(e, EINVAL, "$.dwell_ns: %" PRIu64 ": does not go with %u layers",
+			      r->rotation.dwell_ns, r->rotation.layers);
+		result_free(r);
+	}
+	return ret;
 }
 
 int result_parse(const char *name, const char *text, size_t len, struct result *r, struct err *e)

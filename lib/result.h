@@ -10,11 +10,12 @@
 #include "err.h"
 #include "hist.h"
 #include "hostcfg.h"
+#include "rotation.h"
 
 #include <jansson.h>
 #include <stdint.h>
 
-#define RESULT_VERSION 1
+#define RESULT_VERSION 2
 #define COUNTER_UNKNOWN UINT64_MAX // not measured: null in JSON, never 0
 
 enum trial_kind { TRIAL_WARMUP, TRIAL_MEASURE };
@@ -75,12 +76,14 @@ struct icmp_counts {	      // errors that came for packets of ours, whole run
 struct result_flow_tx {
 	char peer[NAME_MAX_BYTES];
 	uint32_t req_bytes, rep_bytes, streams;
-	double rate_pps;
+	double rate_pps; // while its layer sends
+	uint32_t layer;
 	struct tx_counts *trial;
 };
 struct result_flow_rx {
 	char peer[NAME_MAX_BYTES];
 	uint32_t req_bytes, rep_bytes;
+	uint32_t layer;
 	struct rx_counts *trial;
 };
 struct result_queue {
@@ -95,7 +98,8 @@ struct result {
 			   // running
 	char driver[64], mac[18];
 	double tsc_hz;
-	struct trial *trial; // owned
+	struct rotation rotation; // of the measured trial
+	struct trial *trial;	  // owned
 	size_t trial_count;
 	struct result_flow_tx *tx; // order of the host config
 	size_t tx_count;

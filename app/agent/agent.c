@@ -1,10 +1,10 @@
 #include "agent.h"
 
 #include "collect.h"
+#include "dwell.h"
 #include "eal.h"
 #include "resume.h"
 #include "telemetry.h"
-#include "trial.h"
 #include "worker.h"
 
 #include "footprint.h"
@@ -225,7 +225,7 @@ int agent_arm(struct agent *a, uint64_t start_ns, uint64_t elapsed_ns, uint64_t 
 	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
 		queue_arm(a->queue[q], &a->cfg, start_tsc, a->clock.tsc_hz);
 		queue_skip(a->queue[q], (uint64_t)((double)elapsed_ns * a->clock.tsc_hz / 1e9));
-		uint64_t first = trial_first_due(a->queue[q]);
+		uint64_t first = dwell_first_due(a->queue[q]);
 		due = first < due ? first : due;
 	}
 	a->first_due_ns = due != UINT64_MAX ? clock_to_ns(&a->clock, due) : 0;

@@ -166,12 +166,14 @@ static void fill_flows(struct result *r, const struct hostcfg *c)
 		f->rep_bytes = c->tx[i].rep_bytes;
 		f->streams = c->tx[i].streams;
 		f->rate_pps = c->tx[i].rate_pps;
+		f->layer = c->tx[i].layer;
 	}
 	for (size_t i = 0; i < c->rx_count; i++) {
 		struct result_flow_rx *f = &r->rx[i];
 		memcpy(f->peer, c->rx[i].peer, sizeof(f->peer));
 		f->req_bytes = c->rx[i].req_bytes;
 		f->rep_bytes = c->rx[i].rep_bytes;
+		f->layer = c->rx[i].layer;
 	}
 }
 
@@ -187,6 +189,7 @@ static void fill_host(struct result *r, const struct agent *a)
 	rte_ether_format_addr(r->mac, sizeof(r->mac), &a->port.mac);
 	r->tsc_hz = a->clock.tsc_hz;
 	r->icmp = a->neigh.icmp;
+	r->rotation = a->cfg.rotation;
 	port_read(&a->port, &r->port);
 	if (!a->cpu_started)
 		return;

@@ -55,7 +55,7 @@ void pace_park_top(struct pace *p)
 static void heap_build(struct pace *p)
 {
 	p->heap_count = 0;
-	for (uint32_t i = 0; i < p->group_count; i++) {
+	for (uint32_t i = p->first; i < p->first + p->count; i++) {
 		if (!p->group[i].parked)
 			p->heap[p->heap_count++] = i;
 	}
@@ -63,9 +63,22 @@ static void heap_build(struct pace *p)
 		sift_from(p, i);
 }
 
+void pace_select(struct pace *p, uint32_t first, uint32_t count)
+{
+	p->heap_count = 0;
+	p->first = first;
+	p->count = count;
+}
+
+void pace_shift(struct pace *p, uint64_t tsc)
+{
+	for (uint32_t i = p->first; i < p->first + p->count; i++)
+		p->group[i].due.tsc += tsc;
+}
+
 void pace_open(struct pace *p, uint64_t start, uint64_t end, double phase, bool keep)
 {
-	for (uint32_t i = 0; i < p->group_count; i++) {
+	for (uint32_t i = p->first; i < p->first + p->count; i++) {
 		struct pace_group *g = &p->group[i];
 		g->parked = false;
 		if (keep && !pace_unpaced(g))
@@ -81,7 +94,7 @@ void pace_open(struct pace *p, uint64_t start, uint64_t end, double phase, bool 
 void pace_move_end(struct pace *p, uint64_t end)
 {
 	p->end = end;
-	for (uint32_t i = 0; i < p->group_count; i++)
+	for (uint32_t i = p->first; i < p->first + p->count; i++)
 		p->group[i].parked = false;
 	heap_build(p);
 }
@@ -107,6 +120,7 @@ int pace_alloc(struct pace *p, uint32_t groups)
 		.group = calloc(groups ? groups : 1, sizeof(*p->group)),
 		.heap = calloc(groups ? groups : 1, sizeof(*p->heap)),
 		.group_count = groups,
+		.count = groups,
 	};
 	return p->group != NULL && p->heap != NULL ? 0 : -ENOMEM;
 }

@@ -1,6 +1,7 @@
 // Pacing: open loop by schedule. Streams of one rate form a group that sends them in turn, one
 // every `interval`; groups wait in a heap by the instant at which they may send next, so a group
-// that is not due costs nothing and nothing is divided on the way.
+// that is not due costs nothing and nothing is divided on the way. Of a rotation's groups only
+// those of the layer that sends are in the heap.
 //
 // A sender that was stalled is late, which is recorded, and catches up at no more than twice its
 // rate (`gate`): no burst of hoarded credit. What is still not sent when a trial's grace is over is
@@ -34,7 +35,7 @@ struct pace_group {
 	uint64_t gate;		   // while catching up: not before
 	uint32_t first, count;	   // range of the queue's transmit streams
 	uint32_t cursor;	   // next of them, 0..count-1
-	bool parked;		   // nothing more due in this trial
+	bool parked;		   // nothing more due in this window
 };
 
 struct pace {
@@ -42,8 +43,9 @@ struct pace {
 	uint32_t group_count;
 	uint32_t *heap; // owned: groups that are not parked, least key first
 	uint32_t heap_count;
-	uint64_t end;	// packets due before it are of this trial
-	uint64_t slack; // jitter of polling that the gate forgives
+	uint64_t end;	       // packets due before it are of this window
+	uint64_t slack;	       // jitter of polling that the gate forgives
+	uint32_t first, count; // groups that may send: a range of `group`
 };
 
 static inline bool pace_unpaced(const struct pace_group *g)
@@ -59,9 +61,13 @@ static inline uint64_t pace_key(const struct pace_group *g)
 
 // Sets the interval of a group that sends `pps` packets a second.
 void pace_set_rate(struct pace_group *g, double pps, double tsc_hz);
+// Only these groups may send from now on; nothing does before pace_open. All do after pace_alloc.
+void pace_select(struct pace *p, uint32_t first, uint32_t count);
 // Opens a window [start, end): the first packet of each paced group is due at start + phase x
 // interval (0 <= phase < 1), or keeps its place when `keep` (trials back to back).
 void pace_open(struct pace *p, uint64_t start, uint64_t end, double phase, bool keep);
+// Moves the schedule on by a time in which nothing was due: the groups' clock stood still.
+void pace_shift(struct pace *p, uint64_t tsc);
 // A new, earlier or later, end.
 void pace_move_end(struct pace *p, uint64_t end);
 void pace_sift_down(struct pace *p);

@@ -87,9 +87,10 @@ static int alloc_tables(struct queue *q, const struct hostcfg *cfg, int socket)
 	q->reply_mark = table(q->tx_stream_all, sizeof(*q->reply_mark), socket);
 	q->request_mark = table(q->rx_stream_count, sizeof(*q->request_mark), socket);
 	q->trial = table(q->trial_count, sizeof(*q->trial), socket);
+	q->layer = table(q->layer_count, sizeof(*q->layer), socket);
 	if (q->tx == NULL || q->reply == NULL || q->request == NULL || q->tx_flow == NULL ||
 	    q->rx_flow == NULL || q->tx_mark == NULL || q->reply_mark == NULL ||
-	    q->request_mark == NULL || q->trial == NULL)
+	    q->request_mark == NULL || q->trial == NULL || q->layer == NULL)
 		return -ENOMEM;
 	return 0;
 }
@@ -230,11 +231,11 @@ static void build_request(struct tx_stream *t, const struct queue_env *env, bool
 	memcpy(t->head, &frame, sizeof(t->head));
 }
 
-// Of sending: by rate, then one stream of each peer in turn, from a rotated start. Pairs with a
-// window stand behind, each in one piece.
+// Of sending: by layer, then by rate, then one stream of each peer in turn, from a rotated start.
+// Pairs with a window stand behind, by layer, each in one piece.
 struct order {
 	double rate;
-	uint32_t window, s, turn, flow;
+	uint32_t window, layer, s, turn, flow;
 };
 
 static int order_cmp(const void *a, const void *b)
@@ -242,6 +243,8 @@ static int order_cmp(const void *a, const void *b)
 	const struct order *x = a, *y = b;
 	if ((x->window > 0) != (y->window > 0))
 		return x->window > 0 ? 1 : -1;
+	if (x->layer != y->layer)
+		return x->layer < y->layer ? -1 : 1;
 	if (x->window > 0 && x->flow != y->flow)
 		return x->flow < y->flow ? -1 : 1;
 	if (x->rate != y->rate)
@@ -273,6 +276,7 @@ static struct order *order_streams(const struct hostcfg *cfg, uint16_t id, uint3
 			o[(*count)++] = (struct order){
 				.rate = stream_rate(f),
 				.window = f->window,
+				.layer = f->layer,
 				.s = s,
 				.turn = (uint32_t)((i + cfg->tx_count -
 						    cfg->host_index % cfg->tx_count) %
@@ -285,20 +289,28 @@ static struct order *order_streams(const struct hostcfg *cfg, uint16_t id, uint3
 	return o;
 }
 
+static bool new_group(const struct order *o, uint32_t i)
+{
+	return i == 0 || o[i].rate != o[i - 1].rate || o[i].layer != o[i - 1].layer;
+}
+
 static int build_groups(struct queue *q, const struct order *o, uint32_t n)
 {
 	uint32_t groups = 0, paced = 0;
-	while (paced < n && o[paced].window == 0) {
-		groups += paced == 0 || o[paced].rate != o[paced - 1].rate;
-		paced++;
-	}
+	while (paced < n && o[paced].window == 0)
+		groups += new_group(o, paced++);
 	if (pace_alloc(&q->pace, groups) != 0)
 		return -ENOMEM;
-	struct pace_group *g = q->pace.group - 1;
+	groups = 0;
 	for (uint32_t i = 0; i < paced; i++) {
-		if (i == 0 || o[i].rate != o[i - 1].rate)
-			(++g)->first = i;
-		g->count++;
+		struct queue_layer *l = &q->layer[o[i].layer];
+		if (new_group(o, i)) {
+			q->pace.group[groups].first = i;
+			if (l->count++ == 0)
+				l->first = groups;
+			groups++;
+		}
+		q->pace.group[groups - 1].count++;
 	}
 	return 0;
 }
@@ -315,30 +327,30 @@ static uint32_t window_share(const struct flow_tx *f, const struct hostcfg *cfg,
 static int build_windows(struct queue *q, const struct hostcfg *cfg, const struct order *o,
 			 uint32_t n)
 {
-	uint32_t groups = 0, first = 0, places = 0;
+	uint32_t groups = 0, first = 0;
 	while (first < n && o[first].window == 0)
 		first++;
-	for (uint32_t i = first; i < n; i++) {
-		if (i > first && o[i].flow == o[i - 1].flow)
-			continue;
-		groups++;
-		places += window_share(&cfg->tx[o[i].flow], cfg, q->id);
-	}
+	for (uint32_t i = first; i < n; i++)
+		groups += i == first || o[i].flow != o[i - 1].flow;
 	for (uint32_t i = 0; i < cfg->tx_count; i++)
 		q->tx_flow[i].window = NO_WINDOW;
-	if (window_alloc(&q->window, groups, places, q->id) != 0)
+	if (window_alloc(&q->window, groups, q->layer_count, q->id) != 0)
 		return -ENOMEM;
-	struct window_group *g = q->window.group - 1;
+	groups = 0;
 	for (uint32_t i = first; i < n; i++) {
+		struct window_group *g = &q->window.group[groups];
+		struct window_layer *l = &q->window.layer[o[i].layer];
 		if (i == first || o[i].flow != o[i - 1].flow) {
-			(++g)->first = i;
+			g->first = i;
 			g->limit = window_share(&cfg->tx[o[i].flow], cfg, q->id);
-			q->tx_flow[o[i].flow].window = (uint32_t)(g - q->window.group);
+			q->tx_flow[o[i].flow].window = groups;
+			if (l->count++ == 0)
+				l->first = groups;
+			groups++;
 		}
-		g->count++;
+		q->window.group[groups - 1].count++;
 	}
-	window_fill(&q->window);
-	return 0;
+	return window_fill(&q->window);
 }
 
 static uint32_t count_streams(const struct hostcfg *cfg, bool tx)
@@ -403,6 +415,8 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->idle = cfg->idle;
 	q->stamp_each = cfg->stamp_each;
 	q->trial_count = queue_trial_count(cfg);
+	q->rotation = cfg->rotation;
+	q->layer_count = RTE_MAX(cfg->rotation.layers, 1u);
 	q->tx_flow_count = (uint32_t)cfg->tx_count;
 	q->rx_flow_count = (uint32_t)cfg->rx_count;
 	q->phase_index = cfg->host_index * cfg->port.queues + id;
@@ -444,6 +458,7 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 		if (rate != RATE_UNPACED)
 			pace_set_rate(g, rate * g->count, tsc_hz);
 	}
+	q->tsc_per_ns = per_ns;
 	q->pace.slack = (uint64_t)(PACE_SLACK_NS * per_ns);
 	q->window.silence = (uint64_t)(WINDOW_SILENCE_NS * per_ns);
 	q->grace = (uint64_t)((double)cfg->drain_ns / 2 * per_ns);
@@ -534,6 +549,7 @@ void queue_destroy(struct queue *q)
 	rte_free(q->reply_mark);
 	rte_free(q->request_mark);
 	rte_free(q->trial);
+	rte_free(q->layer);
 	rte_ring_free(q->punt);
 	rte_ring_free(q->inject);
 	rte_mempool_free(q->rx_pool);

@@ -97,6 +97,11 @@ struct queue_trial {
 	struct queue_counts counts_end; // totals when sending ended
 };
 
+// The groups of one layer of the rotation, a range of pace.group.
+struct queue_layer {
+	uint32_t first, count;
+};
+
 struct queue {
 	// --- read only while traffic runs
 	uint16_t port, id, burst, cookie_be, udp_port_be;
@@ -126,6 +131,10 @@ struct queue {
 	struct rte_ring *punt;			       // ARP and ICMP to the main thread
 	struct rte_ring *inject;		       // frames of the main thread, to be sent
 	const struct agent_shared *shared;
+	struct rotation rotation;
+	uint32_t layer_count;	   // 1 without a rotation
+	struct queue_layer *layer; // [layer_count], owned
+	double tsc_per_ns;
 
 	// --- send
 	__attribute__((aligned(64))) struct pace pace;
@@ -133,6 +142,7 @@ struct queue {
 	bool sending;
 	bool stopped;	     // the stop was applied
 	uint32_t current;    // trial that sends, or will next
+	uint64_t dwell;	     // of that trial, from 0; it ends with pace.end
 	uint64_t boundary;   // of a trial: the next that is known, UINT64_MAX = none
 	uint64_t next_event; // TSC of the next look at trials, neighbours and the main thread
 	uint32_t neigh_seen; // generation of the neighbours in the templates

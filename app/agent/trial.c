@@ -1,5 +1,6 @@
 #include "trial.h"
 
+#include "dwell.h"
 #include "out.h"
 #include "rx.h"
 #include "tx.h"
@@ -18,25 +19,6 @@ static void set_trial_byte(struct queue *q, uint8_t trial)
 	}
 }
 
-// Golden-ratio steps keep the phases of hosts and queues apart for any number of them; away from 0
-// and 1, so that rounding never moves a packet over a trial's boundary.
-static double phase_of(const struct queue *q)
-{
-	double x = (double)(q->phase_index + 1) * 0.6180339887498949;
-	return 0.05 + 0.9 * (x - (double)(uint64_t)x);
-}
-
-uint64_t trial_first_due(const struct queue *q)
-{
-	uint64_t start = q->trial[0].start, first = UINT64_MAX;
-	for (uint32_t i = 0; i < q->pace.group_count; i++) {
-		double interval = (double)q->pace.group[i].interval.tsc;
-		uint64_t due = start + (uint64_t)(phase_of(q) * interval);
-		first = due < first ? due : first;
-	}
-	return q->window.group_count > 0 ? start : first;
-}
-
 static void trial_begin(struct queue *q)
 {
 	struct queue_trial *t = &q->trial[q->current];
@@ -44,26 +26,9 @@ static void trial_begin(struct queue *q)
 	// one that never ran has no schedule to go on with
 	bool keep = before != NULL && before->end == t->start && before->end > before->start;
 	set_trial_byte(q, (uint8_t)q->current);
-	pace_open(&q->pace, t->start, t->end, phase_of(q), keep);
+	dwell_begin(q, keep);
 	t->counts = q->total;
 	q->sending = true;
-}
-
-static void book_backlog(struct queue *q, struct queue_trial *t)
-{
-	for (uint32_t i = 0; i < q->pace.group_count; i++) {
-		struct pace_group *g = &q->pace.group[i];
-		uint64_t n = pace_backlog(g, t->end);
-		if (n == 0)
-			continue;
-		for (uint32_t k = 0; k < g->count; k++) {
-			uint32_t turn = (k + g->count - g->cursor) % g->count;
-			uint64_t share = n / g->count + (turn < n % g->count);
-			t->tx[q->tx[g->first + k].flow].unsent += share;
-		}
-		pace_skip(g, n);
-		g->cursor = (uint32_t)((g->cursor + n) % g->count);
-	}
 }
 
 static void trial_finish(struct queue *q)
@@ -73,7 +38,6 @@ static void trial_finish(struct queue *q)
 		t->tx[q->tx[i].flow].sent += q->tx[i].seq - q->tx_mark[i];
 		q->tx_mark[i] = q->tx[i].seq;
 	}
-	book_backlog(q, t);
 	q->sending = false;
 	q->current++;
 }
@@ -165,18 +129,15 @@ static void apply_stop(struct queue *q, uint64_t stop)
 		t->end = t->start < stop ? stop : t->start;
 		t->close = stop + drain;
 		if (i == q->current && q->sending)
-			pace_move_end(&q->pace, t->end);
+			dwell_cut(q);
 	}
-}
-
-static bool all_sent(const struct queue *q, const struct queue_trial *t, uint64_t now)
-{
-	return now >= t->end && (q->pace.heap_count == 0 || now >= t->end + q->grace);
 }
 
 static void step_sending(struct queue *q, uint64_t now)
 {
-	if (q->sending && all_sent(q, &q->trial[q->current], now)) {
+	while (q->sending && dwell_over(q, now)) {
+		if (dwell_next(q))
+			continue;
 		q->trial[q->current].counts_end = q->total;
 		trial_finish(q);
 	}
@@ -208,7 +169,7 @@ uint64_t trial_step(struct queue *q, uint64_t now)
 
 	uint64_t next = UINT64_MAX;
 	if (q->sending)
-		next = q->trial[q->current].end;
+		next = q->pace.end;
 	else if (q->current < q->trial_count)
 		next = q->trial[q->current].start;
 	if (closed < q->current && q->trial[closed].close < next)

@@ -4,7 +4,5 @@
 
 #include "queue.h"
 
-// TSC of the first request that the queue owes after it was armed; UINT64_MAX = none ever.
-uint64_t trial_first_due(const struct queue *q);
 // Does what is due at `now`; returns the TSC of the next boundary it knows of.
 uint64_t trial_step(struct queue *q, uint64_t now);

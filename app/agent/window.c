@@ -9,17 +9,17 @@
 
 #define PASSED_MAX 65536
 
-int window_alloc(struct window *w, uint32_t groups, uint32_t places, uint16_t queue)
+int window_alloc(struct window *w, uint32_t groups, uint32_t layers, uint16_t queue)
 {
 	char name[RTE_RING_NAMESIZE];
-	uint32_t size = rte_align32pow2(places > 0 ? places : 1);
 	*w = (struct window){
 		.group = calloc(groups + 1, sizeof(*w->group)),
 		.group_count = groups,
-		.credit = calloc(size, sizeof(*w->credit)),
-		.mask = size - 1,
+		.layer = calloc(layers, sizeof(*w->layer)),
+		.layer_count = layers,
 	};
-	if (w->group == NULL || w->credit == NULL)
+	w->on = w->layer;
+	if (w->group == NULL || w->layer == NULL)
 		return -ENOMEM;
 	if (groups == 0)
 		return 0;
@@ -28,23 +28,42 @@ int window_alloc(struct window *w, uint32_t groups, uint32_t places, uint16_t qu
 	return w->passed != NULL ? 0 : -ENOMEM;
 }
 
-void window_fill(struct window *w)
+static int layer_fill(struct window *w, struct window_layer *l)
 {
-	uint32_t most = 0;
-	for (uint32_t i = 0; i < w->group_count; i++)
+	uint32_t most = 0, places = 0, end = l->first + l->count;
+	for (uint32_t i = l->first; i < end; i++) {
+		w->group[i].layer = (uint32_t)(l - w->layer);
 		most = w->group[i].limit > most ? w->group[i].limit : most;
+		places += w->group[i].limit;
+	}
+	uint32_t size = rte_align32pow2(places > 0 ? places : 1);
+	l->mask = size - 1;
+	l->credit = calloc(size, sizeof(*l->credit));
+	if (l->credit == NULL)
+		return -ENOMEM;
 	for (uint32_t place = 0; place < most; place++) {
-		for (uint32_t i = 0; i < w->group_count; i++) {
+		for (uint32_t i = l->first; i < end; i++) {
 			if (place < w->group[i].limit)
-				w->credit[w->tail++ & w->mask] = i;
+				l->credit[l->tail++ & l->mask] = i;
 		}
 	}
+	return 0;
+}
+
+int window_fill(struct window *w)
+{
+	int r = 0;
+	for (uint32_t i = 0; r == 0 && i < w->layer_count; i++)
+		r = layer_fill(w, &w->layer[i]);
+	return r;
 }
 
 void window_free(struct window *w)
 {
+	for (uint32_t i = 0; w->layer != NULL && i < w->layer_count; i++)
+		free(w->layer[i].credit);
+	free(w->layer);
 	free(w->group);
-	free(w->credit);
 	rte_ring_free(w->passed);
 	*w = (struct window){ 0 };
 }
@@ -64,7 +83,7 @@ void window_take_passed(struct window *w, uint64_t now)
 
 void window_silence(struct window *w, uint64_t now)
 {
-	for (uint32_t i = 0; i < w->group_count; i++) {
+	for (uint32_t i = w->on->first; i < w->on->first + w->on->count; i++) {
 		struct window_group *g = &w->group[i];
 		if (g->in_flight == 0)
 			g->heard = now;

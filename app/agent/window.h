@@ -1,7 +1,8 @@
 // Closed loop: at most N requests of an unpaced pair in flight. A place is a credit; credits wait
 // in a FIFO, so pairs share a queue fairly and a full window costs nothing. A reply frees its place
 // and those before it in its stream; what never comes back is freed after a long silence of the
-// pair, never after a short one: stalls of milliseconds are normal.
+// pair, never after a short one: stalls of milliseconds are normal. Each layer of a rotation has a
+// FIFO of its own, so the credits of a layer wait until it sends again, whenever they came.
 #pragma once
 
 #include <rte_ring.h>
@@ -15,38 +16,47 @@ struct window_group {		       // one pair, its streams on this queue
 	uint32_t first, count, cursor; // range of the queue's transmit streams, the next to send
 	uint32_t limit, in_flight;
 	uint64_t heard; // TSC of the last reply
+	uint32_t layer;
+};
+
+struct window_layer {
+	uint32_t *credit; // owned: FIFO of group numbers, `mask` + 1 places
+	uint32_t mask, head, tail;
+	uint32_t first, count; // its groups
 };
 
 struct window {
 	struct window_group *group; // owned
-	uint32_t group_count;
-	uint32_t *credit; // owned: FIFO of group numbers, `mask` + 1 places
-	uint32_t mask, head, tail;
-	uint64_t silence;	 // TSC
-	struct rte_ring *passed; // credits from other queues; owned
+	uint32_t group_count, layer_count;
+	struct window_layer *layer; // owned
+	struct window_layer *on;    // that sends
+	uint64_t silence;	    // TSC
+	struct rte_ring *passed;    // credits from other queues; owned
 };
 
-// A queue's windows with `places` in all; 0 or -ENOMEM. window_fill hands the credits out, those of
-// different pairs in turn.
-int window_alloc(struct window *w, uint32_t groups, uint32_t places, uint16_t queue);
-void window_fill(struct window *w);
+// A queue's windows, all empty, of one layer or more; the first is on. 0 or -ENOMEM. window_fill,
+// once every group has its limit and its layer its groups, hands the credits out, those of
+// different pairs in turn; 0 or -ENOMEM.
+int window_alloc(struct window *w, uint32_t groups, uint32_t layers, uint16_t queue);
+int window_fill(struct window *w);
 void window_free(struct window *w);
 // Takes what other queues passed on.
 void window_take_passed(struct window *w, uint64_t now);
-// Frees the places of pairs that heard nothing for too long.
+// Frees the places of pairs, of the layer that is on, that heard nothing for too long.
 void window_silence(struct window *w, uint64_t now);
 // By another queue's lcore.
 void window_pass(struct window *w, uint32_t group, uint32_t count);
 
 static inline uint32_t window_credits(const struct window *w)
 {
-	return w->tail - w->head;
+	return w->on->tail - w->on->head;
 }
 
 // Uses one credit: the transmit stream that sends next.
 static inline uint32_t window_spend(struct window *w)
 {
-	struct window_group *g = &w->group[w->credit[w->head++ & w->mask]];
+	struct window_layer *l = w->on;
+	struct window_group *g = &w->group[l->credit[l->head++ & l->mask]];
 	uint32_t stream = g->first + g->cursor;
 	g->cursor = g->cursor + 1 < g->count ? g->cursor + 1 : 0;
 	g->in_flight++;
@@ -57,9 +67,10 @@ static inline uint32_t window_spend(struct window *w)
 static inline void window_credit(struct window *w, uint32_t group, uint32_t count, uint64_t now)
 {
 	struct window_group *g = &w->group[group];
+	struct window_layer *l = &w->layer[g->layer];
 	count = count < g->in_flight ? count : g->in_flight;
 	g->in_flight -= count;
 	g->heard = now;
 	while (count-- > 0)
-		w->credit[w->tail++ & w->mask] = group;
+		l->credit[l->tail++ & l->mask] = group;
 }

@@ -16,7 +16,8 @@ void sample_hostcfg(struct hostcfg *c)
 		  .streams = 4,
 		  .sport_first = 49152,
 		  .tx_first = 0,
-		  .peer_rx_first = 12 },
+		  .peer_rx_first = 12,
+		  .layer = 8 },
 		{ .peer = "\xc3\xa9t\xc3\xa9",
 		  .peer_addr = IP4_INIT(0xc6120003),
 		  .req_bytes = 64,
@@ -36,7 +37,8 @@ void sample_hostcfg(struct hostcfg *c)
 		  .streams = 3,
 		  .sport_first = 1024,
 		  .rx_first = 5,
-		  .peer_tx_first = 21 },
+		  .peer_tx_first = 21,
+		  .layer = 3 },
 	};
 
 	*c = (struct hostcfg){
@@ -71,6 +73,7 @@ void sample_hostcfg(struct hostcfg *c)
 		.warmup_ns = 1000000000,
 		.duration_ns = 10000000000,
 		.drain_ns = 1000000001,
+		.rotation = { .layers = 9, .dwell_ns = 1000000005 },
 		.interval_ns = 1000000002,
 		.lease_ns = 1000000003,
 		.resolve_ns = 1000000004,
@@ -122,9 +125,10 @@ void sample_result(struct result *r)
 	strcpy(r->driver, "net_memif");
 	strcpy(r->mac, "52:54:00:12:34:56");
 	r->tsc_hz = 2445434000.5;
+	r->rotation = (struct rotation){ 7, 2000000000 };
 	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103 };
 	r->trial[1] = (struct trial){ 1, TRIAL_MEASURE, 104, 105, 0 };
-	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, r->tx[0].trial };
+	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, 6, r->tx[0].trial };
 	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL };
 	// above 2^53, where a double would round
 	r->tx[0].trial[1] = (struct tx_counts){ 9007199254740993,
@@ -135,7 +139,7 @@ void sample_result(struct result *r)
 						COUNTER_UNKNOWN,
 						17,
 						sample_packed(9500, 1, 123456, 41) };
-	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, r->rx[0].trial };
+	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, 5, r->rx[0].trial };
 	r->rx[0].trial[0] = (struct rx_counts){ 21, 22, 23, 24, 25, 26 };
 	r->rx[0].trial[1] = (struct rx_counts){ INT64_MAX, 32, 33, 34, 35, 36 };
 	r->queue[0].trial[0] = (struct queue_counts){ 41, 42, 43, 44, 45, 46, 47, 48, 49 };

@@ -131,9 +131,9 @@ static void refused(void **state)
 		{ "port", "null", "$.port: null: expected an object" },
 		{ "tx", "{}", "$.tx: an object: expected an array" },
 		{ "tx.1", "[[[[[[]]]]]]", "$.tx[1]: an array: expected an object" },
-		{ "version", "2", "$.version: 2: expected 1" },
-		{ "version", "\"1\"", "$.version: \"1\": expected 1" },
-		{ "version", "1.0", "$.version: 1: expected 1" },
+		{ "version", "1", "$.version: 1: expected 2" },
+		{ "version", "\"1\"", "$.version: \"1\": expected 2" },
+		{ "version", "1.0", "$.version: 1: expected 2" },
 		// integers
 		{ "cookie", "65536", "$.cookie: 65536: expected an integer from 0 to 65535" },
 		{ "cookie", "-1", "$.cookie: -1: expected an integer from 0 to 65535" },
@@ -161,6 +161,15 @@ static void refused(void **state)
 		{ "lcores.1", "8192", "$.lcores[1]: 8192: expected an integer from 0 to 8191" },
 		{ "lcores.1", "-1", "$.lcores[1]: -1: expected an integer from 0 to 8191" },
 		{ "lcores", "3", "$.lcores: 3: expected an array of at most 128 integers" },
+		// rotation
+		{ "layers", "4097", "$.layers: 4097: expected an integer from 0 to 4096" },
+		{ "layers", "0",
+		  "$.dwell_ns: 1000000005: expected 1000000 to 86400000000000 with layers, else "
+		  "0" },
+		{ "dwell_ns", "999999",
+		  "$.dwell_ns: 999999: expected 1000000 to 86400000000000 with layers, else 0" },
+		{ "layers", "8", "$.tx[0].layer: 8: expected less than layers, 8" },
+		{ "rx.0.layer", "9", "$.rx[0].layer: 9: expected less than layers, 9" },
 		// rates
 		{ "tx.0.window", "8",
 		  "$.tx[0].window: 8: expected 0 with a rate, or rate_pps \"max\"" },

@@ -64,6 +64,10 @@ static void fields_come_back(void **state)
 	assert_int_equal(got.trial_count, 2);
 	assert_memory_equal(got.trial, want.trial, 2 * sizeof(*got.trial));
 	assert_true(got.tsc_hz == want.tsc_hz);
+	assert_int_equal(got.rotation.layers, 7);
+	assert_int_equal(got.rotation.dwell_ns, 2000000000);
+	assert_int_equal(got.tx[0].layer, 6);
+	assert_int_equal(got.rx[0].layer, 5);
 	assert_string_equal(got.mac, want.mac);
 	// to the last bit, where a double has run out of them
 	assert_true(got.tx[0].trial[1].sent == UINT64_C(9007199254740993));
@@ -125,8 +129,11 @@ static void refused(void **state)
 	static const struct {
 		const char *path, *value, *msg;
 	} t[] = {
-		{ "version", "2", "$.version: 2: expected 1" },
+		{ "version", "1", "$.version: 1: expected 2" },
 		{ "hots", "1", "$: unknown key 'hots', did you mean 'host'?" },
+		{ "layers", "0", "$.dwell_ns: 2000000000: does not go with 0 layers" },
+		{ "dwell_ns", "0", "$.dwell_ns: 0: does not go with 7 layers" },
+		{ "tx.0.layer", "4096", "$.tx[0].layer: 4096: expected an integer from 0 to 4095" },
 		{ "trials", NULL, "$.trials: missing" },
 		{ "trials.0.id", "256", "$.trials[0].id: 256: expected an integer from 0 to 255" },
 		{ "trials.0.kind", "\"warm\"",
