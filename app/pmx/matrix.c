@@ -13,6 +13,8 @@
 
 #define SECOND_NS 1000000000ull
 #define DAY_NS (86400 * SECOND_NS)
+#define DURATION_DEFAULT_NS (10 * SECOND_NS)
+#define DURATION_MAX_NS (365 * DAY_NS)
 
 const char *const pattern_name[PATTERN_COUNT] = {
 	[PATTERN_MESH] = "mesh",
@@ -144,7 +146,7 @@ static const struct yaml_table traffic_table = YAML_TABLE("traffic", traffic_key
 static const struct yaml_key timing_key[] = {
 	{ .name = "warmup", .type = YAML_TYPE_DURATION, FIELD(timing.warmup_ns), .max = DAY_NS },
 	{ .name = "duration", .type = YAML_TYPE_DURATION, FIELD(timing.duration_ns),
-	  .min = SECOND_NS / 100, .max = 365 * DAY_NS },
+	  .min = SECOND_NS / 100, .max = DURATION_MAX_NS },
 	{ .name = "drain", .type = YAML_TYPE_DURATION, FIELD(timing.drain_ns),
 	  .max = 600 * SECOND_NS },
 	{ .name = "interval", .type = YAML_TYPE_DURATION, FIELD(timing.interval_ns),
@@ -200,7 +202,6 @@ static void defaults_fill(struct matrix *m, const char *file)
 			     .streams = 1,
 			     .seed = 1 },
 		.timing = { .warmup_ns = SECOND_NS,
-			    .duration_ns = 10 * SECOND_NS,
 			    .drain_ns = SECOND_NS,
 			    .interval_ns = SECOND_NS,
 			    .lease_ns = 10 * SECOND_NS,
@@ -259,6 +260,25 @@ static int paths_check(const struct yaml_doc *d, const struct draft *draft, stru
 	return 0;
 }
 
+// Without a duration a run is one cycle of its rotation.
+static int duration_fill(const struct yaml_doc *d, struct matrix *m, struct err *e)
+{
+	if (m->timing.duration_ns != 0)
+		return 0;
+	m->timing.duration_ns = DURATION_DEFAULT_NS;
+	if (m->traffic.dwell_ns == 0)
+		return 0;
+	struct rotation r = matrix_rotation(m);
+	m->timing.duration_ns = r.layers * r.dwell_ns;
+	if (m->timing.duration_ns <= DURATION_MAX_NS)
+		return 0;
+	return pos_fail(d->file, m->traffic.at.dwell, e,
+			"dwell: a cycle of %u layers takes %.0f days: expected at most %.0f, or a "
+			"'duration:'",
+			r.layers, (double)m->timing.duration_ns / (double)DAY_NS,
+			(double)DURATION_MAX_NS / (double)DAY_NS);
+}
+
 static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err *e)
 {
 	int ret;
@@ -280,6 +300,8 @@ static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err
 	if (ret < 0)
 		return ret;
 	ret = draft_shape(d, draft, e);
+	if (ret == 0)
+		ret = duration_fill(d, &draft->m, e);
 	return ret < 0 ? ret : paths_check(d, draft, e);
 }
 

@@ -7,6 +7,7 @@
 #include "err.h"
 #include "hostcfg.h"
 #include "parse.h"
+#include "rotation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,6 +126,8 @@ struct matrix {
 int matrix_load(const char *path, struct matrix *m, struct err *e);
 int matrix_parse(const char *file, const char *text, size_t len, struct matrix *m, struct err *e);
 void matrix_free(struct matrix *m);
+// The layers that the hosts and peers come to; none without a dwell.
+struct rotation matrix_rotation(const struct matrix *m);
 // Whether a directory may be remote_dir, which clean removes whole.
 #define REMOTE_DIR_FORM \
 	"an absolute path at least two deep of letters, digits and '_-+.', as /var/tmp/pmx"

@@ -135,3 +135,15 @@ int draft_shape(const struct yaml_doc *d, struct draft *draft, struct err *e)
 		ret = hosts_check(d, &draft->m, e);
 	return ret == 0 && has_hubs(draft->m.traffic.pattern) ? hubs_read(d, draft, e) : ret;
 }
+
+struct rotation matrix_rotation(const struct matrix *m)
+{
+	uint32_t shifts = (uint32_t)m->host_count - 1, peers = m->traffic.peers;
+
+	if (m->traffic.dwell_ns == 0)
+		return (struct rotation){ 0 };
+	return (struct rotation){
+		.layers = (shifts + peers - 1) / peers,
+		.dwell_ns = m->traffic.dwell_ns,
+	};
+}

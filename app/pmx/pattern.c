@@ -143,7 +143,7 @@ int pattern_build(const struct matrix *m, const bool *excluded, struct pair **ou
 
 uint32_t pattern_layers(const struct matrix *m)
 {
-	uint32_t shifts = (uint32_t)m->host_count - 1, peers = m->traffic.peers;
+	struct rotation r = matrix_rotation(m);
 
-	return m->traffic.dwell_ns > 0 ? (shifts + peers - 1) / peers : 1;
+	return r.layers > 0 ? r.layers : 1;
 }

@@ -70,6 +70,7 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 		.warmup_ns = in->warmup_ns,
 		.duration_ns = in->duration_ns,
 		.drain_ns = m->timing.drain_ns,
+		.rotation = matrix_rotation(m),
 		.interval_ns = m->timing.interval_ns,
 		.lease_ns = in->lease_ns,
 		.resolve_ns = m->timing.resolve_ns,
@@ -305,6 +306,7 @@ static void flow_share(const struct matrix *m, struct plan *p, const struct plan
 		.sport_first = f->sport_first,
 		.tx_first = f->tx_first,
 		.peer_rx_first = f->rx_first,
+		.layer = f->layer,
 	};
 	*rx = (struct flow_rx){
 		.peer_addr = m->host[f->src].addr,
@@ -314,6 +316,7 @@ static void flow_share(const struct matrix *m, struct plan *p, const struct plan
 		.sport_first = f->sport_first,
 		.rx_first = f->rx_first,
 		.peer_tx_first = f->tx_first,
+		.layer = f->layer,
 	};
 	memcpy(tx->peer, m->host[f->dst].name, sizeof(tx->peer));
 	memcpy(rx->peer, m->host[f->src].name, sizeof(rx->peer));
