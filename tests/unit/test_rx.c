@@ -3,9 +3,8 @@
 #include "queue.h"
 #include "rx.h"
 
+#include "eal_run.h"
 #include "testlib.h"
-
-#include <rte_eal.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -429,7 +428,7 @@ static void mbufs_come_back(void **state)
 	rig_drop(r);
 }
 
-int main(void)
+static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_turned_round),
@@ -444,15 +443,10 @@ int main(void)
 		cmocka_unit_test(short_frames_are_refused),
 		cmocka_unit_test(mbufs_come_back),
 	};
-	char dir[] = "/tmp/pmx-test-XXXXXX",
-	     *argv[] = { "test_rx",	   "--no-huge",	  "-m",		 "256",	  "--no-pci",
-			 "--no-telemetry", "--no-shconf", "--log-level", "error", NULL };
-	if (mkdtemp(dir) == NULL || setenv("RUNTIME_DIRECTORY", dir, 1) != 0 ||
-	    rte_eal_init((int)COUNT_OF(argv) - 1, argv) < 0)
-		return 1;
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	rte_eal_cleanup();
-	char command[64];
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command) != 0 || failed;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+	return eal_run("test_rx", run);
 }
