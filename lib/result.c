@@ -155,6 +155,7 @@ static const struct jm_row result_row[] = {
 	{ "tsc_hz", JM_DOUBLE, AT(tsc_hz), .max = 1000000000000 },
 	{ "layers", JM_UINT, AT(rotation.layers), .max = ROTATION_LAYERS_MAX },
 	{ "dwell_ns", JM_UINT, AT(rotation.dwell_ns) },
+	{ "rotated_ns", JM_UINT, AT(rotated_ns) },
 	{ "trials", JM_ARRAY, AT(trial), .map = &trial_map, COUNT(trial_count),
 	  .max = PMX_TRIALS_MAX },
 	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },

@@ -99,6 +99,7 @@ struct result {
 	char driver[64], mac[18];
 	double tsc_hz;
 	struct rotation rotation; // of the measured trial
+	uint64_t rotated_ns; // of it were over when the trial began: an agent that joined
 	struct trial *trial;	  // owned
 	size_t trial_count;
 	struct result_flow_tx *tx; // order of the host config

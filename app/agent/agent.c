@@ -231,6 +231,7 @@ int agent_arm(struct agent *a, uint64_t start_ns, uint64_t elapsed_ns, uint64_t 
 	a->first_due_ns = due != UINT64_MAX ? clock_to_ns(&a->clock, due) : 0;
 	a->start_ns = start_ns;
 	a->window_ns = start_ns + warmup_ns;
+	a->rotated_ns = elapsed_ns > a->cfg.warmup_ns ? elapsed_ns - a->cfg.warmup_ns : 0;
 	a->end_ns = start_ns + a->cfg.warmup_ns + a->cfg.duration_ns - elapsed_ns;
 	a->state = AGENT_ARMED;
 	atomic_store_explicit(&a->shared.armed, true, memory_order_release);

@@ -36,6 +36,7 @@ struct agent {
 	uint64_t lease_ns;	      // end of the lease; 0 = none
 	uint64_t first_due_ns;	      // 0 = not armed, or nothing to send
 	uint64_t start_ns, window_ns, end_ns; // first trial, measured trial, its end; 0 = not armed
+	uint64_t rotated_ns;		      // of the rotation, over when the measured trial began
 	struct cpu_sample cpu_start, cpu_end;
 	bool cpu_started, cpu_ended;
 	struct sampler sampler;

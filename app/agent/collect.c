@@ -190,6 +190,7 @@ static void fill_host(struct result *r, const struct agent *a)
 	r->tsc_hz = a->clock.tsc_hz;
 	r->icmp = a->neigh.icmp;
 	r->rotation = a->cfg.rotation;
+	r->rotated_ns = a->rotated_ns;
 	port_read(&a->port, &r->port);
 	if (!a->cpu_started)
 		return;

@@ -13,41 +13,76 @@ static bool rotates(const struct queue *q, uint32_t trial)
 	return q->rotation.layers > 0 && trial + 1 == q->trial_count;
 }
 
-// Where dwell `number` of the measured trial begins: by one multiplication, so that nothing adds up
-// and the last one ends with the trial.
+// Where dwell `number` of the rotation begins: by one multiplication, so that nothing adds up and
+// the last one ends with the trial.
 static uint64_t boundary(const struct queue *q, uint64_t number)
 {
-	return q->trial[q->trial_count - 1].start +
+	return q->rotation_start +
 	       (uint64_t)((double)(number * q->rotation.dwell_ns) * q->tsc_per_ns);
 }
 
-uint64_t dwell_first_due(const struct queue *q)
+// The dwell that holds an instant; the first after it when it is the boundary.
+static uint64_t number_at(const struct queue *q, uint64_t tsc)
 {
-	for (uint32_t i = 0; i < q->layer_count; i++) {
-		const struct queue_layer *l = &q->layer[i];
-		uint64_t start = i == 0 ? q->trial[0].start : boundary(q, i), first = UINT64_MAX;
-		for (uint32_t g = l->first; g < l->first + l->count; g++) {
-			double interval = (double)q->pace.group[g].interval.tsc;
-			uint64_t due = start + (uint64_t)(phase_of(q) * interval);
-			first = due < first ? due : first;
-		}
-		if (q->window.layer[i].count > 0)
-			first = start;
-		if (first != UINT64_MAX)
-			return start < q->trial[q->trial_count - 1].end ? first : UINT64_MAX;
+	double ns = (double)(tsc - q->rotation_start) / q->tsc_per_ns;
+	uint64_t number = (uint64_t)(ns / (double)q->rotation.dwell_ns);
+	while (number > 0 && boundary(q, number) - q->rotation_start > tsc - q->rotation_start)
+		number--;
+	while (boundary(q, number + 1) - q->rotation_start <= tsc - q->rotation_start)
+		number++;
+	return number;
+}
+
+static uint64_t layer_first_due(const struct queue *q, uint32_t layer, uint64_t start)
+{
+	const struct queue_layer *l = &q->layer[layer];
+	uint64_t first = UINT64_MAX;
+	for (uint32_t g = l->first; g < l->first + l->count; g++) {
+		double interval = (double)q->pace.group[g].interval.tsc;
+		uint64_t due = start + (uint64_t)(phase_of(q) * interval);
+		first = due < first ? due : first;
+	}
+	return q->window.layer[layer].count > 0 ? start : first;
+}
+
+// Of the dwells of one trial.
+static uint64_t trial_first_due(const struct queue *q, uint32_t trial)
+{
+	const struct queue_trial *t = &q->trial[trial];
+	if (!rotates(q, trial))
+		return layer_first_due(q, 0, t->start);
+	uint64_t from = number_at(q, t->start);
+	for (uint64_t n = from; n < from + q->layer_count; n++) {
+		uint64_t start = n > from ? boundary(q, n) : t->start;
+		uint64_t due = layer_first_due(q, (uint32_t)(n % q->layer_count), start);
+		if (start >= t->end)
+			break;
+		if (due != UINT64_MAX)
+			return due;
 	}
 	return UINT64_MAX;
 }
 
+uint64_t dwell_first_due(const struct queue *q)
+{
+	for (uint32_t i = 0; i < q->trial_count; i++) {
+		bool runs = q->trial[i].end > q->trial[i].start;
+		uint64_t due = runs ? trial_first_due(q, i) : UINT64_MAX;
+		if (due != UINT64_MAX)
+			return due;
+	}
+	return UINT64_MAX;
+}
+
+// Of the layer whose turn it is. One that sent before stood still since the end of its dwell then.
 static void open_dwell(struct queue *q, uint64_t start, uint64_t end, bool keep)
 {
 	uint64_t trial_end = q->trial[q->current].end;
-	const struct queue_layer *l = &q->layer[q->dwell % q->layer_count];
-	q->window.on = &q->window.layer[q->dwell % q->layer_count];
-	pace_select(&q->pace, l->first, l->count);
-	if (q->dwell >= q->layer_count) { // it sent before, up to the end of its dwell then
-		uint64_t number = q->dwell - q->layer_count + 1;
-		pace_shift(&q->pace, start - boundary(q, number));
+	uint32_t layer = (uint32_t)(q->dwell % q->layer_count);
+	q->window.on = &q->window.layer[layer];
+	pace_select(&q->pace, q->layer[layer].first, q->layer[layer].count);
+	if (q->dwell >= q->dwell_first + q->layer_count) {
+		pace_shift(&q->pace, start - boundary(q, q->dwell - q->layer_count + 1));
 		keep = true;
 	}
 	pace_open(&q->pace, start, end < trial_end ? end : trial_end, phase_of(q), keep);
@@ -56,8 +91,9 @@ static void open_dwell(struct queue *q, uint64_t start, uint64_t end, bool keep)
 void dwell_begin(struct queue *q, bool keep)
 {
 	const struct queue_trial *t = &q->trial[q->current];
-	q->dwell = 0;
-	open_dwell(q, t->start, rotates(q, q->current) ? boundary(q, 1) : t->end, keep);
+	bool rotating = rotates(q, q->current);
+	q->dwell = q->dwell_first = rotating ? number_at(q, t->start) : 0;
+	open_dwell(q, t->start, rotating ? boundary(q, q->dwell + 1) : t->end, keep);
 }
 
 void dwell_cut(struct queue *q)

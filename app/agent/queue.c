@@ -447,7 +447,7 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 	for (uint32_t i = 0; i < q->trial_count; i++) {
 		bool measured = i + 1 == q->trial_count;
 		struct queue_trial *t = &q->trial[i];
-		t->start = at;
+		t->start = q->rotation_start = at;
 		at += (uint64_t)((double)(measured ? cfg->duration_ns : cfg->warmup_ns) * per_ns);
 		t->end = at;
 		t->close = at + (uint64_t)((double)cfg->drain_ns * per_ns);
@@ -473,6 +473,7 @@ static uint64_t less(uint64_t at, uint64_t start, uint64_t gone)
 void queue_skip(struct queue *q, uint64_t gone)
 {
 	uint64_t start = q->trial[0].start;
+	q->rotation_start -= gone;
 	for (uint32_t i = 0; i < q->trial_count; i++) {
 		struct queue_trial *t = &q->trial[i];
 		t->start = less(t->start, start, gone);

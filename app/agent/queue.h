@@ -135,15 +135,16 @@ struct queue {
 	uint32_t layer_count;	   // 1 without a rotation
 	struct queue_layer *layer; // [layer_count], owned
 	double tsc_per_ns;
+	uint64_t rotation_start; // TSC; before the measured trial's where that was joined
 
 	// --- send
 	__attribute__((aligned(64))) struct pace pace;
 	struct window window;
 	bool sending;
-	bool stopped;	     // the stop was applied
-	uint32_t current;    // trial that sends, or will next
-	uint64_t dwell;	     // of that trial, from 0; it ends with pace.end
-	uint64_t boundary;   // of a trial: the next that is known, UINT64_MAX = none
+	bool stopped;		     // the stop was applied
+	uint32_t current;	     // trial that sends, or will next
+	uint64_t dwell, dwell_first; // of that trial: the rotation's number; ends with pace.end
+	uint64_t boundary;	     // of a trial: the next that is known, UINT64_MAX = none
 	uint64_t next_event; // TSC of the next look at trials, neighbours and the main thread
 	uint32_t neigh_seen; // generation of the neighbours in the templates
 	uint32_t out_head, out_count, out_old;

@@ -22,6 +22,7 @@ struct rig {
 	struct agent_shared shared;
 	struct queue *q;
 	struct flow_tx tx[FLOWS];
+	uint64_t gone_ns;   // of the run, before it joined
 	uint64_t now, next; // TSC; of the next trial_step
 	uint64_t warm[FLOWS], sent[FLOWS];
 	uint64_t first[FLOWS], last[FLOWS]; // TSC of its requests in the measured trial
@@ -36,7 +37,7 @@ static void flow_add(struct rig *r, double pps, uint32_t streams, uint32_t layer
 {
 	size_t i = r->cfg.tx_count++;
 	r->tx[i] = (struct flow_tx){
-		.peer_addr = 0xc6120002u + (uint32_t)i,
+		.peer_addr = IP4(0xc6120002u + (uint32_t)i),
 		.req_bytes = 18,
 		.rep_bytes = 18,
 		.rate_pps = pps,
@@ -55,7 +56,7 @@ static struct rig *rig_make(struct rotation rotation, uint64_t warmup_ns, uint64
 	r->cfg = (struct hostcfg){
 		.cookie = 0xabcd,
 		.host_count = 2,
-		.addr = 0xc6120001,
+		.addr = IP4(0xc6120001),
 		.prefix_len = 24,
 		.udp_port = 5300,
 		.warmup_ns = warmup_ns,
@@ -84,6 +85,7 @@ static void rig_arm(struct rig *r)
 		fail_msg("%s", e.msg);
 	r->shared.queue[0] = r->q;
 	queue_arm(r->q, &r->cfg, START, HZ);
+	queue_skip(r->q, tsc_of(r->gone_ns));
 	r->shared.armed = true;
 	r->now = START - tsc_of(MS_NS);
 	r->next = 0;
@@ -138,6 +140,7 @@ static uint64_t trial_end(const struct rig *r)
 	return r->q->trial[r->q->trial_count - 1].end;
 }
 
+// All that is left of the run.
 static void run_all(struct rig *r, uint64_t step_ns, struct rng *g)
 {
 	run_until(r, trial_end(r) + tsc_of(r->cfg.drain_ns), step_ns, g);
@@ -149,7 +152,9 @@ static uint64_t on_ns(const struct rig *r, size_t flow)
 {
 	const struct queue_trial *t = &r->q->trial[r->q->trial_count - 1];
 	uint64_t ns = (uint64_t)llround((double)(t->end - t->start) * 1e9 / HZ);
-	return rotation_on_ns(&r->cfg.rotation, r->tx[flow].layer, ns);
+	uint64_t over = r->gone_ns > r->cfg.warmup_ns ? r->gone_ns - r->cfg.warmup_ns : 0;
+	return rotation_on_ns(&r->cfg.rotation, r->tx[flow].layer, over + ns) -
+	       rotation_on_ns(&r->cfg.rotation, r->tx[flow].layer, over);
 }
 
 static const struct tx_counts *counts(const struct rig *r, size_t flow)
@@ -227,6 +232,8 @@ static void random_runs_are_exact(void **state)
 		for (uint64_t n = 1 + rng_below(&g, FLOWS - 1); n > 0; n--)
 			flow_add(r, (double)(1 + rng_below(&g, 8)) * 313.37, 1,
 				 (uint32_t)rng_below(&g, rotation.layers), 0);
+		if (rng_below(&g, 3) == 0) // joins late
+			r->gone_ns = rng_below(&g, warmup_ns + r->cfg.duration_ns);
 		rig_arm(r);
 		for (uint64_t stalls = rng_below(&g, 4); stalls > 0; stalls--) {
 			run_until(r, r->now + tsc_of(rng_below(&g, 300 * MS_NS)), 15000, &g);
@@ -284,6 +291,26 @@ static void unpaced_pairs_rotate(void **state)
 	rig_drop(r);
 }
 
+// An agent that joins in the middle of a dwell sends what the others' clocks say, too.
+static void one_that_joins_finds_its_layer(void **state)
+{
+	struct rng g = rng_open("dwell join");
+	struct rig *r = rig_make((struct rotation){ 3, 50 * MS_NS }, 10 * MS_NS, 300 * MS_NS);
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++)
+		flow_add(r, 1000, 1, i % 3, 0);
+	r->gone_ns = 80 * MS_NS; // 70 of the rotation: 30 of layer 1 to come
+	rig_arm(r);
+	run_until(r, START + tsc_of(29 * MS_NS), 5000, &g);
+	assert_true(r->sent[0] == 0 && r->sent[1] > 20 && r->sent[2] == 0);
+	run_all(r, 5000, &g);
+	assert_due(r);
+	assert_in_range(r->sent[0], 49, 51);
+	assert_in_range(r->sent[1], 79, 81);
+	assert_in_range(r->sent[2], 99, 101);
+	rig_drop(r);
+}
+
 // The first request of a queue without flows in the first layer comes with its own.
 static void the_first_due_is_known(void **state)
 {
@@ -309,6 +336,7 @@ static int run(void)
 		cmocka_unit_test(random_runs_are_exact),
 		cmocka_unit_test(a_stop_cuts_a_dwell),
 		cmocka_unit_test(unpaced_pairs_rotate),
+		cmocka_unit_test(one_that_joins_finds_its_layer),
 		cmocka_unit_test(the_first_due_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
