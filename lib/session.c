@@ -29,6 +29,8 @@ static const struct jm_row status_row[] = {
 	{ "rtt_p50_us", JM_DOUBLE, JM_UNKNOWN_NULL, AT(rtt_p50_us), .max = PPS_MAX },
 	{ "rtt_p99_us", JM_DOUBLE, JM_UNKNOWN_NULL, AT(rtt_p99_us), .max = PPS_MAX },
 	{ "busy_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(busy_pct), .max = 100 },
+	{ "layer", JM_UINT, JM_UNKNOWN_NULL, AT(layer) },
+	{ "layers", JM_UINT, JM_ZERO_NULL, AT(layers) },
 };
 #undef AT
 static const struct jm_map status_map = JM_MAP(status_row, struct status);

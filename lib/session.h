@@ -61,6 +61,8 @@ struct status { // live ticker: rates over the last interval of the agent (about
 	double tx_pps, returned_pps, served_pps, loss_pct;
 	double rtt_p50_us, rtt_p99_us;
 	double busy_pct; // busiest queue
+	uint64_t layer;	 // of a rotation, from 0: the one that sends; UINT64_MAX = none
+	uint32_t layers; // how many; 0 = no rotation
 };
 
 // JSON: one key a field, named as the field; no data and instants that did not come are null. Same

@@ -257,6 +257,17 @@ void agent_stop(struct agent *a, uint64_t at_ns, const char *why, uint64_t now_n
 			      memory_order_release);
 }
 
+uint64_t agent_rotated_ns(const struct agent *a, uint64_t now_ns)
+{
+	uint64_t at_ns = now_ns < a->end_ns ? now_ns : a->end_ns;
+	return at_ns > a->window_ns ? at_ns - a->window_ns + a->rotated_ns : a->rotated_ns;
+}
+
+uint32_t agent_layer(const struct agent *a, uint64_t now_ns)
+{
+	return rotation_layer(&a->cfg.rotation, agent_rotated_ns(a, now_ns));
+}
+
 void agent_status(struct agent *a, struct status *s, uint64_t now_ns)
 {
 	uint64_t first = 0;
@@ -267,6 +278,10 @@ void agent_status(struct agent *a, struct status *s, uint64_t now_ns)
 	}
 	*s = a->sampler.status;
 	s->state = a->state;
+	s->layers = a->cfg.rotation.layers;
+	s->layer = UINT64_MAX;
+	if (s->layers > 0 && a->state == AGENT_RUNNING)
+		s->layer = agent_layer(a, now_ns);
 	snprintf(s->error, sizeof(s->error), "%s", a->error);
 	s->start_ns = a->first_due_ns;
 	s->first_tx_ns = first != 0 ? clock_to_ns(&a->clock, first) : 0;

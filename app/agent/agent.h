@@ -55,6 +55,10 @@ int agent_arm(struct agent *a, uint64_t start_ns, uint64_t elapsed_ns, uint64_t 
 	      struct err *e);
 // No request is due after at_ns (0 = now). `why` as in struct result.ended_by.
 void agent_stop(struct agent *a, uint64_t at_ns, const char *why, uint64_t now_ns);
+// How much of the rotation is over at an instant of the run, none in the warm-up; and the layer
+// that sends.
+uint64_t agent_rotated_ns(const struct agent *a, uint64_t now_ns);
+uint32_t agent_layer(const struct agent *a, uint64_t now_ns);
 void agent_status(struct agent *a, struct status *s, uint64_t now_ns);
 // The result so far, or the final one; a new reference, NULL on no memory.
 json_t *agent_result(struct agent *a);

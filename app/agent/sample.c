@@ -66,7 +66,7 @@ struct row {
 	double rtt_us[4]; // avg, p50, p99, max
 	struct cpu_usage cpu;
 	double busy_pct;
-	int queue, workers;
+	int queue, workers, layer;
 };
 
 static void put(FILE *f, double v, int digits)
@@ -94,7 +94,7 @@ static void put_row(FILE *f, const char *ts, const char *host, const struct row 
 	put(f, r->cpu.max, 1);
 	put(f, r->cpu.process, 1);
 	put(f, r->workers, 0);
-	fputc(',', f); // layer: no rotation
+	put(f, r->layer, 0);
 	put(f, r->queue, 0);
 	put(f, r->busy_pct, 1);
 	fputc('\n', f);
@@ -114,6 +114,7 @@ static struct row row_blank(const char *dir, const char *peer)
 		.busy_pct = -1,
 		.queue = -1,
 		.workers = -1,
+		.layer = -1,
 	};
 }
 
@@ -174,8 +175,28 @@ static double lost_pct(uint64_t sent, uint64_t returned)
 	return returned >= sent ? 0 : (double)(sent - returned) * 100 / (double)sent;
 }
 
-static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, double sec,
-		      struct hist *host_rtt)
+// The share of the interval since the last row in which a layer sent; in the warm-up the first
+// does.
+static double on_share(const struct sampler *s, const struct agent *a, uint32_t layer,
+		       uint64_t now_ns)
+{
+	const struct rotation *r = &a->cfg.rotation;
+	uint64_t from = agent_rotated_ns(a, s->last_ns), to = agent_rotated_ns(a, now_ns);
+	uint64_t on = rotation_on_ns(r, layer, to) - rotation_on_ns(r, layer, from);
+	if (r->layers == 0)
+		return 1;
+	if (layer == 0)
+		on += now_ns - s->last_ns - (to - from);
+	return (double)on / (double)(now_ns - s->last_ns);
+}
+
+static int layer_of(const struct hostcfg *c, uint32_t layer)
+{
+	return c->rotation.layers > 0 ? (int)layer : -1;
+}
+
+static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, uint64_t now_ns,
+		      double sec, struct hist *host_rtt)
 {
 	const struct hostcfg *c = &a->cfg;
 	struct flow_sample *tx = calloc(c->tx_count + 1, sizeof(*tx));
@@ -188,16 +209,18 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 	for (uint32_t i = 0; i < c->tx_count; i++) {
 		uint64_t n = tx[i].sent - s->tx[i].sent, back = tx[i].returned - s->tx[i].returned;
 		struct row r = row_blank("tx", c->tx[i].peer);
+		double share = on_share(s, a, c->tx[i].layer, now_ns);
 		read_rtt(a, i, &s->rtt[i], d);
 		hist_merge(host_rtt, d);
 		rtt_columns(d, r.rtt_us);
 		r.size = c->tx[i].req_bytes;
 		r.rep_size = c->tx[i].rep_bytes;
-		r.target_pps = c->tx[i].rate_pps == RATE_UNPACED ? -1 : c->tx[i].rate_pps;
+		r.layer = layer_of(c, c->tx[i].layer);
+		r.target_pps = c->tx[i].rate_pps == RATE_UNPACED ? -1 : c->tx[i].rate_pps * share;
 		r.pps = (double)n / sec;
 		r.rep_pps = (double)back / sec;
 		r.loss_pct = lost_pct(n, back);
-		if (s->report != NULL)
+		if (s->report != NULL && (share > 0 || n > 0 || back > 0))
 			put_row(s->report, ts, c->host, &r);
 		sent += n;
 		returned += back;
@@ -206,10 +229,12 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 	for (uint32_t i = 0; i < c->rx_count; i++) {
 		uint64_t n = rx[i].served - s->rx[i].served;
 		struct row r = row_blank("rx", c->rx[i].peer);
+		double share = on_share(s, a, c->rx[i].layer, now_ns);
+		r.layer = layer_of(c, c->rx[i].layer);
 		r.size = c->rx[i].req_bytes;
 		r.rep_size = c->rx[i].rep_bytes;
 		r.pps = (double)n / sec;
-		if (s->report != NULL)
+		if (s->report != NULL && (share > 0 || n > 0))
 			put_row(s->report, ts, c->host, &r);
 		served += n;
 		s->rx[i] = rx[i];
@@ -244,7 +269,7 @@ static void queue_rows(struct sampler *s, const struct agent *a, const char *ts,
 	}
 }
 
-static void host_row(struct sampler *s, const struct agent *a, const char *ts,
+static void host_row(struct sampler *s, const struct agent *a, const char *ts, uint64_t now_ns,
 		     const struct hist *rtt)
 {
 	struct row r = row_blank("host", "");
@@ -257,6 +282,8 @@ static void host_row(struct sampler *s, const struct agent *a, const char *ts,
 	r.loss_pct = s->status.loss_pct;
 	r.busy_pct = s->status.busy_pct;
 	r.workers = a->cfg.port.queues;
+	// that of the middle: a row is made just after its interval
+	r.layer = layer_of(&a->cfg, agent_layer(a, s->last_ns / 2 + now_ns / 2));
 	rtt_columns(rtt, r.rtt_us);
 	s->status.rtt_p50_us = r.rtt_us[1];
 	s->status.rtt_p99_us = r.rtt_us[2];
@@ -283,9 +310,9 @@ void sample_tick(struct sampler *s, const struct agent *a, uint64_t now_ns)
 	clock_gettime(CLOCK_REALTIME, &wall);
 	snprintf(ts, sizeof(ts), "%lld.%03ld", (long long)wall.tv_sec, wall.tv_nsec / 1000000);
 	double sec = (double)(now_ns - s->last_ns) / 1e9;
-	flow_rows(s, a, ts, sec, rtt);
+	flow_rows(s, a, ts, now_ns, sec, rtt);
 	queue_rows(s, a, ts, sec);
-	host_row(s, a, ts, rtt);
+	host_row(s, a, ts, now_ns, rtt);
 	if (s->report != NULL)
 		fflush(s->report);
 	free(rtt);

@@ -4,6 +4,7 @@
 
 #include "units.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,6 +59,8 @@ static struct status sum_up(const struct fleet *f)
 		larger(&sum.loss_pct, s.loss_pct);
 		larger(&sum.rtt_p99_us, s.rtt_p99_us);
 		larger(&sum.busy_pct, s.busy_pct);
+		sum.layer = s.layer;
+		sum.layers = s.layers;
 	}
 	return sum;
 }
@@ -83,6 +86,8 @@ static void put_time(FILE *f, const char *label, double us)
 
 static void put_figures(FILE *f, const struct status *s)
 {
+	if (s->layers > 0 && s->layer != UINT64_MAX)
+		fprintf(f, "  layer %" PRIu64 " of %u", s->layer, s->layers);
 	put_rate(f, "tx", s->tx_pps);
 	put_rate(f, "back", s->returned_pps);
 	put_rate(f, "served", s->served_pps);

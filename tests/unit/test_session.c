@@ -22,6 +22,8 @@ static void round_trip(void **state)
 		.rtt_p50_us = NAN,
 		.rtt_p99_us = 12.25,
 		.busy_pct = 100,
+		.layer = 3,
+		.layers = 9,
 	};
 	struct status got;
 	struct err e = { 0 };
@@ -35,7 +37,7 @@ static void round_trip(void **state)
 				  "\"elapsed_s\":1.5,\"tx_pps\":14880952.25,"
 				  "\"returned_pps\":14880951.0,\"served_pps\":null,"
 				  "\"loss_pct\":0.0,\"rtt_p50_us\":null,\"rtt_p99_us\":12.25,"
-				  "\"busy_pct\":100.0}");
+				  "\"busy_pct\":100.0,\"layer\":3,\"layers\":9}");
 	free(text);
 	assert_int_equal(status_read(v, &got, &e), 0);
 	assert_int_equal(got.state, s.state);
@@ -45,6 +47,7 @@ static void round_trip(void **state)
 	assert_true(got.returned_pps == s.returned_pps && got.loss_pct == 0);
 	assert_true(got.served_pps == -1 && got.rtt_p50_us == -1); // no data, not 0
 	assert_true(got.rtt_p99_us == s.rtt_p99_us && got.busy_pct == s.busy_pct);
+	assert_true(got.layer == 3 && got.layers == 9);
 	json_decref(v);
 }
 
