@@ -232,8 +232,11 @@ int result_parse(const char *name, const char *text, size_t len, struct result *
 	json_t *root;
 
 	// as agents write it; whatever it stumbles over, jansson takes or explains
-	if (jsonmap_scan(&result_map, text, len, r) == 0)
-		return 0;
+	if (jsonmap_scan(&result_map, text, len, r) == 0) {
+		if (rotation_ok(&r->rotation))
+			return 0;
+		result_free(r);
+	}
 	memset(r, 0, sizeof(*r));
 	int ret = jsonmap_parse(name, text, len, &root, e);
 	if (ret < 0)
