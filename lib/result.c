@@ -40,6 +40,7 @@ static const struct jm_row trial_row[] = {
 	{ "start_ns", JM_UINT, JM_ZERO_NULL, AT(start_ns) },
 	{ "end_ns", JM_UINT, JM_ZERO_NULL, AT(end_ns) },
 	{ "close_ns", JM_UINT, JM_ZERO_NULL, AT(close_ns) },
+	{ "rotated_ns", JM_UINT, AT(rotated_ns) },
 };
 #undef AT
 static const struct jm_map trial_map = JM_MAP(trial_row, struct trial);
@@ -155,7 +156,6 @@ static const struct jm_row result_row[] = {
 	{ "tsc_hz", JM_DOUBLE, AT(tsc_hz), .max = 1000000000000 },
 	{ "layers", JM_UINT, AT(rotation.layers), .max = ROTATION_LAYERS_MAX },
 	{ "dwell_ns", JM_UINT, AT(rotation.dwell_ns) },
-	{ "rotated_ns", JM_UINT, AT(rotated_ns) },
 	{ "trials", JM_ARRAY, AT(trial), .map = &trial_map, COUNT(trial_count),
 	  .max = PMX_TRIALS_MAX },
 	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
@@ -268,4 +268,13 @@ json_t *result_write(const struct result *r)
 void result_free(struct result *r)
 {
 	jsonmap_release(&result_map, r);
+}
+
+uint64_t result_on_ns(const struct result *r, const struct trial *t, uint32_t layer,
+		      uint64_t end_ns)
+{
+	if (t->start_ns == 0 || end_ns <= t->start_ns)
+		return 0;
+	return rotation_on_ns(&r->rotation, layer, t->rotated_ns + end_ns - t->start_ns) -
+	       rotation_on_ns(&r->rotation, layer, t->rotated_ns);
 }

@@ -26,6 +26,7 @@ struct trial {
 	// ns of the agent's CLOCK_MONOTONIC_RAW; 0 = did not happen (yet). `end` is when requests
 	// stopped being due, also when cut short; `close` when counting ended.
 	uint64_t start_ns, end_ns, close_ns;
+	uint64_t rotated_ns; // of the rotation, over when it began: by an agent that joined
 };
 
 struct tx_counts { // one flow, one trial, at the requester
@@ -99,7 +100,6 @@ struct result {
 	char driver[64], mac[18];
 	double tsc_hz;
 	struct rotation rotation; // of the measured trial
-	uint64_t rotated_ns; // of it were over when the trial began: an agent that joined
 	struct trial *trial;	  // owned
 	size_t trial_count;
 	struct result_flow_tx *tx; // order of the host config
@@ -130,4 +130,7 @@ int result_load(const char *path, struct result *r, struct err *e);
 // The same from a text; `name` is for errors.
 int result_parse(const char *name, const char *text, size_t len, struct result *r, struct err *e);
 json_t *result_write(const struct result *r);
+// For how long a layer was on in a trial, up to end_ns.
+uint64_t result_on_ns(const struct result *r, const struct trial *t, uint32_t layer,
+		      uint64_t end_ns);
 void result_free(struct result *r);

@@ -152,6 +152,7 @@ static void fill_trials(struct result *r, const struct agent *a)
 		if (a->start_ns == 0 || from->end <= from->start)
 			continue;
 		t->start_ns = clock_to_ns(&a->clock, from->start);
+		t->rotated_ns = t->kind == TRIAL_MEASURE ? a->rotated_ns : 0;
 		t->end_ns = clock_to_ns(&a->clock, from->end);
 		t->close_ns = is_closed(q, i) ? clock_to_ns(&a->clock, from->close) : 0;
 	}
@@ -190,7 +191,6 @@ static void fill_host(struct result *r, const struct agent *a)
 	r->tsc_hz = a->clock.tsc_hz;
 	r->icmp = a->neigh.icmp;
 	r->rotation = a->cfg.rotation;
-	r->rotated_ns = a->rotated_ns;
 	port_read(&a->port, &r->port);
 	if (!a->cpu_started)
 		return;

@@ -6,20 +6,20 @@
 
 // --- what there is in any of the lives
 
-static size_t tx_find(const struct result_flow_tx *tx, size_t n, const char *peer)
+static size_t tx_find(const struct result_flow_tx *tx, size_t n, const char *peer, uint32_t layer)
 {
 	size_t i = 0;
 
-	while (i < n && strcmp(tx[i].peer, peer) != 0)
+	while (i < n && (tx[i].layer != layer || strcmp(tx[i].peer, peer) != 0))
 		i++;
 	return i;
 }
 
-static size_t rx_find(const struct result_flow_rx *rx, size_t n, const char *peer)
+static size_t rx_find(const struct result_flow_rx *rx, size_t n, const char *peer, uint32_t layer)
 {
 	size_t i = 0;
 
-	while (i < n && strcmp(rx[i].peer, peer) != 0)
+	while (i < n && (rx[i].layer != layer || strcmp(rx[i].peer, peer) != 0))
 		i++;
 	return i;
 }
@@ -45,7 +45,8 @@ static struct extent extent_of(const struct result *const *life, size_t n)
 
 // --- sums
 
-static double measured_s(const struct result *r, uint64_t now_ns)
+// While a layer was on.
+static double measured_s(const struct result *r, uint32_t layer, uint64_t now_ns)
 {
 	double s = 0;
 
@@ -53,12 +54,11 @@ static double measured_s(const struct result *r, uint64_t now_ns)
 		const struct trial *trial = &r->trial[t];
 		uint64_t end = trial->end_ns;
 
-		if (trial->kind != TRIAL_MEASURE || trial->start_ns == 0)
+		if (trial->kind != TRIAL_MEASURE)
 			continue;
 		if (trial->close_ns == 0 && now_ns != 0 && (end == 0 || end > now_ns))
 			end = now_ns;
-		if (end > trial->start_ns)
-			s += (double)(end - trial->start_ns) / 1e9;
+		s += (double)result_on_ns(r, trial, layer, end) / 1e9;
 	}
 	return s;
 }
@@ -95,7 +95,7 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 {
 	for (size_t i = 0; i < r->tx_count; i++) {
 		const struct result_flow_tx *from = &r->tx[i];
-		size_t at = tx_find(out->tx, out->tx_count, from->peer);
+		size_t at = tx_find(out->tx, out->tx_count, from->peer, from->layer);
 		struct result_flow_tx *to = &out->tx[at];
 
 		if (at == out->tx_count)
@@ -104,6 +104,7 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 		to->req_bytes = from->req_bytes;
 		to->rep_bytes = from->rep_bytes;
 		to->streams = from->streams;
+		to->layer = from->layer;
 		for (size_t t = 0; t < r->trial_count; t++) {
 			struct tx_counts *c = &to->trial[trial_at + t];
 
@@ -120,7 +121,7 @@ static void add_rx(struct result *out, size_t trial_at, const struct result *r)
 {
 	for (size_t i = 0; i < r->rx_count; i++) {
 		const struct result_flow_rx *from = &r->rx[i];
-		size_t at = rx_find(out->rx, out->rx_count, from->peer);
+		size_t at = rx_find(out->rx, out->rx_count, from->peer, from->layer);
 		struct result_flow_rx *to = &out->rx[at];
 
 		if (at == out->rx_count)
@@ -128,6 +129,7 @@ static void add_rx(struct result *out, size_t trial_at, const struct result *r)
 		memcpy(to->peer, from->peer, sizeof(to->peer));
 		to->req_bytes = from->req_bytes;
 		to->rep_bytes = from->rep_bytes;
+		to->layer = from->layer;
 		memcpy(&to->trial[trial_at], from->trial, r->trial_count * sizeof(*to->trial));
 	}
 }
@@ -173,6 +175,7 @@ static void set_last(struct result *out, const struct result *r)
 	memcpy(out->driver, r->driver, sizeof(out->driver));
 	memcpy(out->mac, r->mac, sizeof(out->mac));
 	out->tsc_hz = r->tsc_hz;
+	out->rotation = r->rotation;
 	out->cpus = r->cpus;
 	out->cpu_pct = r->cpu_pct;
 	out->cpu_max_pct = r->cpu_max_pct;
@@ -198,25 +201,24 @@ static int add_life(struct result *out, size_t trial_at, const struct result *r)
 static void mean_rates(const struct result *const *life, size_t n, uint64_t now_ns,
 		       struct result *out)
 {
-	double whole = 0;
-
-	for (size_t i = 0; i < n; i++)
-		whole += measured_s(life[i], now_ns);
 	for (size_t f = 0; f < out->tx_count; f++) {
-		double due = 0, last = RATE_UNPACED;
+		uint32_t layer = out->tx[f].layer;
+		double whole = 0, due = 0, last = RATE_UNPACED;
 		bool unpaced = false, same = true;
 		size_t seen = 0;
 
 		for (size_t i = 0; i < n; i++) {
 			const struct result *r = life[i];
-			size_t at = tx_find(r->tx, r->tx_count, out->tx[f].peer);
+			double on_s = measured_s(r, layer, now_ns);
+			size_t at = tx_find(r->tx, r->tx_count, out->tx[f].peer, layer);
 
+			whole += on_s;
 			if (at == r->tx_count)
 				continue;
 			same &= seen++ == 0 || r->tx[at].rate_pps == last;
 			last = r->tx[at].rate_pps;
 			unpaced |= last == RATE_UNPACED;
-			due += last * measured_s(r, now_ns);
+			due += last * on_s;
 		}
 		same &= seen == n;
 		out->tx[f].rate_pps = unpaced		   ? RATE_UNPACED
@@ -249,6 +251,14 @@ int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, stru
 				       "'%s', run '%s'",
 				       life[i]->host, life[i]->run_id, life[0]->host,
 				       life[0]->run_id);
+	for (size_t i = 1; i < n; i++)
+		if (life[i]->rotation.layers != life[0]->rotation.layers ||
+		    life[i]->rotation.dwell_ns != life[0]->rotation.dwell_ns)
+			return err_set(
+				e, EINVAL,
+				"the results of host '%s' are of different rotations and "
+				"cannot be added up: stop and start to change peers or dwell",
+				life[0]->host);
 	int rc = result_alloc(out, x.trials, x.tx, x.rx, x.queues);
 	if (rc == 0)
 		out->tx_count = out->rx_count = 0; // those in use so far

@@ -126,9 +126,8 @@ void sample_result(struct result *r)
 	strcpy(r->mac, "52:54:00:12:34:56");
 	r->tsc_hz = 2445434000.5;
 	r->rotation = (struct rotation){ 7, 2000000000 };
-	r->rotated_ns = 3000000000;
-	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103 };
-	r->trial[1] = (struct trial){ 1, TRIAL_MEASURE, 104, 105, 0 };
+	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103, 0 };
+	r->trial[1] = (struct trial){ 1, TRIAL_MEASURE, 104, 105, 0, 3000000000 };
 	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, 6, r->tx[0].trial };
 	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL };
 	// above 2^53, where a double would round

@@ -102,6 +102,39 @@ static void a_life_that_goes_on_ends_now(void **state)
 	result_free(&one);
 }
 
+// In a rotation a flow is of one layer, and its time that of the layer.
+static void layers_are_kept_apart(void **state)
+{
+	static const char *const peer[] = { "b", "b" };
+	struct result one, two, all;
+	struct err e = { 0 };
+	const struct result *const life[] = { &one, &two };
+	(void)state;
+
+	life_make(&one, 10, 20, 2, peer, 100, 1000);
+	life_make(&two, 25, 30, 2, peer, 400, 7);
+	one.rotation = two.rotation = (struct rotation){ .layers = 2, .dwell_ns = 5 * S };
+	one.tx[1].layer = one.rx[1].layer = two.tx[0].layer = two.rx[0].layer = 1;
+	two.trial[1].rotated_ns = 15 * S; // it has layer 1 only
+	assert_int_equal(lives_join(life, 2, 0, &all, &e), 0);
+	assert_int_equal(all.tx_count, 2);
+	assert_int_equal(all.rx_count, 2);
+	assert_int_equal(all.rotation.layers, 2);
+	assert_int_equal(all.trial[3].rotated_ns, 15 * S);
+	assert_int_equal(all.tx[1].layer, 1);
+	assert_int_equal(all.tx[1].trial[1].sent, 1000);
+	assert_int_equal(all.tx[1].trial[3].sent, 7);
+	// 5 s of 100 and none of 400; 5 s of each
+	assert_true(all.tx[0].rate_pps == 100);
+	assert_true(all.tx[1].rate_pps == 250);
+	result_free(&all);
+	two.rotation.dwell_ns++;
+	assert_int_equal(lives_join(life, 2, 0, &all, &e), -EINVAL);
+	assert_non_null(strstr(e.msg, "different rotations"));
+	result_free(&two);
+	result_free(&one);
+}
+
 // One life is what it was, to the last field.
 static void one_life_is_itself(void **state)
 {
@@ -141,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(flows_are_matched_by_peer),
 		cmocka_unit_test(a_life_that_goes_on_ends_now),
+		cmocka_unit_test(layers_are_kept_apart),
 		cmocka_unit_test(one_life_is_itself),
 		cmocka_unit_test(other_runs_are_refused),
 	};
