@@ -159,8 +159,9 @@ static void fill_host(struct result *res, uint64_t host)
 	strcpy(res->ended_by, "plan");
 	strcpy(res->driver, one_in(&r, 4) ? "" : "net_ice");
 	res->tsc_hz = 2445434000.5;
-	res->trial[0] = (struct trial){ 0, TRIAL_MEASURE, 5000000000, 5000000000 + WINDOW_NS,
-					6000000000 + WINDOW_NS };
+	res->trial[0] = (struct trial){
+		0, TRIAL_MEASURE, 5000000000, 5000000000 + WINDOW_NS, 6000000000 + WINDOW_NS, 0
+	};
 	res->trial[0].end_ns += rng_below(&r, 1000);
 	for (int i = 0; i < DROP_REASONS; i++)
 		res->drop[i] = one_in(&r, 9) ? rng_below(&r, 100) : 0;
