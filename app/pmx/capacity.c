@@ -130,8 +130,12 @@ static void layer_add(struct capacity *c, const struct plan *p, const struct by_
 		flow_add(now, f);
 		pps += f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 	}
-	if (layer == 0 || isnan(pps) || pps > c->requests_pps)
+	if (layer == 0 || isnan(pps) || pps > c->requests_pps) {
 		c->requests_pps = pps;
+		c->l1_bps = 0;
+		for (size_t i = 0; i < c->host_count; i++)
+			c->l1_bps += now[i].tx_l1_bps;
+	}
 	for (size_t i = 0; i < c->host_count; i++) {
 		now[i].layer = p->layers > 1 ? layer : COUNTER_UNKNOWN;
 		rate_host(&now[i], &r->profile[i], r->nic_gbps, r->nic_mpps);

@@ -41,8 +41,10 @@ struct capacity {
 	size_t host_count;
 	size_t over, unpaced, unrated; // hosts
 	size_t worst;		       // host with the highest load; SIZE_MAX = none known
-	double requests_pps; // of all hosts, in the fullest layer; NAN with an unpaced flow
-	double scale;	     // what every rate may be multiplied by; NAN = unknown
+	// Of all hosts, in the fullest layer; NAN with an unpaced flow.
+	double requests_pps;
+	double l1_bps; // requests and replies
+	double scale;  // what every rate may be multiplied by; NAN = unknown
 };
 
 // nic_gbps (L1) and nic_mpps: rating of every NIC each way, <= 0 = the profile's. profile is

@@ -13,7 +13,6 @@ static const struct verb_arg matrix_arg = {
 static const struct verb_arg servers_arg = {
 	.name = "SERVERS",
 	.env = "PMX_SERVERS",
-	.required = true,
 	.help = "the server list, - for stdin",
 };
 static const struct verb_arg verb_arg = {
@@ -34,13 +33,31 @@ const struct verb verb_table[] = {
 		.id = VERB_GEN,
 		.name = "gen",
 		.arg = &servers_arg,
-		.brief = "build the matrix file from a server list",
+		.brief = "build the matrix file from a server list or a CSV grid",
 		.text = "SERVERS is a file (- for stdin) with one name[=address[:port]] a line. "
-			"The matrix is\n"
-			"written to stdout or to --output; what it leaves open (devices, data "
-			"addresses)\n"
-			"is marked in it for the editor.",
+			"How much\n"
+			"is said by --pps of each pair, --host-pps, --gbps or --line of each host, "
+			"or by the\n"
+			"grid of --from-csv, whose names are the hosts; a server list then has "
+			"their\n"
+			"addresses. The matrix goes to stdout or to --output; what it leaves open "
+			"(devices)\n"
+			"is marked in it for the editor. Shapes stay words, but for --expand.",
 		.run = cmd_gen,
+	},
+	{
+		.id = VERB_HINTS,
+		.name = "hints",
+		.arg = &servers_arg,
+		.brief = "from a goal to the commands",
+		.text = "The goal is --pps, --host-pps, --gbps or --line, of SERVERS or of --count "
+			"hosts.\n"
+			"Prints what that is for each pair, host and the fleet, how many queues it "
+			"takes by\n"
+			"--queue-mpps, whether the NICs carry it by --nic-gbps, --nic-mpps or the "
+			"profile,\n"
+			"and the commands. Touches nothing. Over capacity: exit 1.",
+		.run = cmd_hints,
 	},
 	{
 		.id = VERB_CHECK,

@@ -33,6 +33,7 @@ enum verb_id {
 	VERB_CLEAN = 1 << 9,
 	VERB_HELP = 1 << 10,
 	VERB_RELOAD = 1 << 11,
+	VERB_HINTS = 1 << 19,
 	VERB_PROFILE = 1 << 20,
 	VERB_PREPARE = 1 << 21,
 	VERB_RESTORE = 1 << 22,
@@ -65,6 +66,7 @@ int cmd_clean(struct opts *o);
 int cmd_collect(struct opts *o);
 int cmd_gen(struct opts *o);
 int cmd_help(struct opts *o);
+int cmd_hints(struct opts *o);
 int cmd_logs(struct opts *o);
 int cmd_prepare(struct opts *o);
 int cmd_profile(struct opts *o);

@@ -3,6 +3,7 @@
 
 #include "capacity.h"
 #include "capacity_show.h"
+#include "csv_grid.h"
 #include "plan.h"
 #include "profile.h"
 #include "render.h"
@@ -30,15 +31,38 @@ static int json_write(const char *path, const struct plan *p, const struct capac
 	return ret;
 }
 
+static int csv_write(const char *path, const struct plan *p, struct err *e)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int ret;
+
+	if (f == NULL)
+		return err_set(e, ENOMEM, "out of memory");
+	csv_grid_write(f, p);
+	ret = fclose(f) == 0 ? spew(path, text, len, e) : err_set(e, ENOMEM, "out of memory");
+	free(text);
+	return ret;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
 static int show(const struct opts *o, const struct plan *p, const struct capacity *c)
 {
 	bool colour = strcmp(o->color, "always") == 0 ||
 		      (strcmp(o->color, "auto") == 0 && report_colour(stdout));
 	struct err e = { 0 };
 
-	if (o->json == NULL || strcmp(o->json, "-") != 0)
+	if (!is_stdout(o->json) && !is_stdout(o->csv))
 		capacity_text(stdout, p, c, colour);
-	if (o->json != NULL && json_write(o->json, p, c, &e) < 0) {
+	if (o->csv != NULL && p->layers > 1)
+		note(o, "the grid has every pair of the rotation once, and no layers");
+	if ((o->json != NULL && json_write(o->json, p, c, &e) < 0) ||
+	    (o->csv != NULL && csv_write(o->csv, p, &e) < 0)) {
 		complain("%s", e.msg);
 		return EXIT_HOST;
 	}
@@ -80,8 +104,13 @@ int cmd_check(struct opts *o)
 	struct profile *profile;
 	struct matrix m;
 	struct err e = { 0 };
-	int ret = cmd_load(o, &m);
+	int ret;
 
+	if (is_stdout(o->json) && is_stdout(o->csv)) {
+		complain("options '--json' and '--csv' both want stdout: give one a file");
+		return EXIT_USAGE;
+	}
+	ret = cmd_load(o, &m);
 	if (ret != EXIT_GOOD)
 		return ret;
 	profile_dirs_find(o->drivers, &dirs);

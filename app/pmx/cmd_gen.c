@@ -1,183 +1,187 @@
-// pmx gen: the matrix file from a server list.
+// pmx gen: the matrix file from a server list or a CSV grid.
 #include "cmd.h"
 
 #include "gen.h"
-#include "plan.h"
-#include "profile.h"
-#include "rates.h"
-#include "servers.h"
-#include "slurp.h"
+#include "gen_grid.h"
+#include "gen_opts.h"
+#include "gen_plan.h"
+#include "gen_show.h"
 #include "spew.h"
-
-#include "units.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define PCI_EXAMPLE "0000:3b:00.0"
-#define IFACE_EXAMPLE "eth1"
-
-static int servers_load(const char *path, struct servers *s, struct err *e)
-{
-	char *text;
-	size_t len;
-	int ret = slurp(path, &text, &len, e);
-
-	if (ret < 0)
-		return ret;
-	ret = servers_parse(strcmp(path, "-") == 0 ? "stdin" : path, text, len, s, e);
-	free(text);
-	return ret;
-}
-
-static int text_make(const struct gen *g, char **text, size_t *len, struct err *e)
-{
-	FILE *f = open_memstream(text, len);
-	int ret;
-
-	if (f == NULL)
-		return err_set(e, ENOMEM, "out of memory");
-	ret = gen_write(f, g, e);
-	if (fclose(f) != 0 && ret == 0)
-		ret = err_set(e, ENOMEM, "out of memory");
-	if (ret < 0)
-		free(*text);
-	return ret;
-}
-
-// Whether the matrix gives a plan. What is left open for the editor is put in for that.
-static int verify(const struct gen *g, const struct profile_dirs *dirs, struct matrix *m,
-		  struct err *e)
-{
-	struct gen filled = *g;
-	struct profile *profile;
-	struct plan plan;
-	char *text;
-	size_t len;
-	int ret;
-
-	if (g->device == NULL)
-		filled.device = g->device_example;
-	ret = text_make(&filled, &text, &len, e);
-	if (ret < 0)
-		return ret;
-	ret = matrix_parse("the matrix", text, len, m, e);
-	free(text);
-	if (ret < 0)
-		return ret;
-	ret = profile_load_all(m, dirs->dir, &profile, e);
-	if (ret == 0) {
-		struct plan_input in = {
-			.matrix = m,
-			.profile = profile,
-			.run_id = "gen",
-			.flows_only = true,
-			.local_cpus = 1,
-			.duration_ns = m->timing.duration_ns,
-		};
-
-		ret = plan_build(&in, &plan, e);
-		if (ret == 0)
-			plan_free(&plan);
-		free(profile);
-	}
-	if (ret < 0)
-		matrix_free(m);
-	return ret;
-}
-
-static void next_steps(const struct opts *o, const struct gen *g, const struct matrix *m)
-{
-	const char *file = o->output != NULL ? o->output : "MATRIX";
-	size_t peers = m->host_count - 1, pairs = m->host_count * peers;
-	double pps = g->pps.pps * (double)peers;
-	double wire = l1_bps(pps, m->traffic.req_bytes) + l1_bps(pps, m->traffic.rep_bytes);
-	char pair[RATE_STR_MAX], all[RATE_STR_MAX], bits[RATE_STR_MAX];
-
-	if (g->pps.max)
-		note(o, "%zu hosts, %zu flows, unpaced: each sends what it can", m->host_count,
-		     pairs);
-	else
-		note(o,
-		     "%zu hosts, %zu flows of %s: each host sends %s of requests and as many "
-		     "replies, %s on the wire",
-		     m->host_count, pairs, rate_unit_str(g->pps.pps, "pps", pair, sizeof(pair)),
-		     rate_unit_str(pps, "pps", all, sizeof(all)),
-		     rate_unit_str(wire, "b/s", bits, sizeof(bits)));
-	if (g->device == NULL && g->device_example != NULL)
-		note(o, "next: fill in 'device:' in %s, under defaults or for each host", file);
-	note(o, "next: pmx check %s --nic-gbps N", file);
-	note(o, "next: pmx run %s", file);
-}
-
-static int gen(const struct opts *o, const struct servers *s, struct err *e)
-{
-	struct gen g = {
-		.servers = s,
-		.source = strcmp(o->arg, "-") == 0 ? "stdin" : o->arg,
-		.device = o->device,
-		.driver = o->driver,
-		.data_net = o->data_net,
-		.ssh_user = o->ssh_user,
-		.pps = o->pps,
-		.request = o->request,
-		.reply = o->reply,
-		.port = o->port,
-		.streams = o->streams,
-		.queues = o->queues,
-	};
+struct job {
+	const struct opts *o;
+	struct gen gen;
 	struct profile_dirs dirs;
-	struct profile profile;
-	struct matrix m;
-	char *text;
-	size_t len;
-	int ret;
+	struct servers servers;
+	struct gen_grid grid;
+	struct gen_plan plan;
+	bool *hub;
+	struct pair *cell;
+};
 
-	profile_dirs_find(o->drivers, &dirs);
-	g.device_example = PCI_EXAMPLE;
-	if (g.driver != NULL) {
-		ret = profile_load(g.driver, dirs.dir, &profile, e);
-		if (ret < 0)
-			return ret;
-		g.local = profile.peer[0] != '\0'; // a cable between agents on one machine
-		if (!profile_needs_device(&profile))
-			g.device_example = NULL;
-		else if (profile_wants_iface(&profile))
-			g.device_example = IFACE_EXAMPLE;
-	}
-	ret = verify(&g, &dirs, &m, e);
+static void job_end(struct job *j)
+{
+	gen_plan_free(&j->plan);
+	gen_grid_free(&j->grid);
+	servers_free(&j->servers);
+	free(j->hub);
+	free(j->cell);
+}
+
+// With a grid, the options that say what it says are refused.
+static int grid_alone(const struct opts *o, struct err *e)
+{
+	const struct {
+		const char *name;
+		const void *field;
+	} said[] = {
+		{ "pps", &o->pps },	  { "host-pps", &o->host_pps }, { "gbps", &o->gbps },
+		{ "line", &o->line_pct }, { "shape", &o->shape },	{ "peers", &o->peers },
+	};
+
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++)
+		if (opt_given(o, said[i].field))
+			return err_set(
+				e, EINVAL,
+				"option '--%s': the grid of --from-csv says who sends to whom "
+				"and how much: give one of the two",
+				said[i].name);
+	return 0;
+}
+
+// Sizes and port of the grid, where no option goes before them.
+static void grid_sizes(struct job *j)
+{
+	const struct csv_grid *csv = &j->grid.csv;
+	const struct opts *o = j->o;
+	struct gen *g = &j->gen;
+
+	if (csv->req_bytes > 0 && !opt_given(o, &o->request) && !opt_given(o, &o->tx_frame))
+		g->request = csv->req_bytes;
+	if (csv->rep_bytes > 0 && !opt_given(o, &o->reply) && !opt_given(o, &o->rx_frame))
+		g->reply = csv->rep_bytes;
+	if (csv->port > 0 && !opt_given(o, &o->port))
+		g->port = csv->port;
+}
+
+static int sources_read(struct job *j, struct err *e)
+{
+	const struct opts *o = j->o;
+	struct gen *g = &j->gen;
+	int ret = 0;
+
+	g->source = o->from_csv != NULL ? o->from_csv : o->arg;
+	if (strcmp(g->source, "-") == 0)
+		g->source = "stdin";
+	if (o->arg != NULL)
+		ret = gen_opts_servers(o->arg, &j->servers, e);
 	if (ret < 0)
 		return ret;
-	ret = text_make(&g, &text, &len, e);
-	if (ret == 0) {
-		ret = spew(o->output != NULL ? o->output : "-", text, len, e);
-		free(text);
+	g->servers = &j->servers;
+	if (o->from_csv == NULL) {
+		ret = gen_opts_hubs(o, g, &j->hub, e);
+		return ret < 0 ? ret : gen_opts_rate(o, g, &j->dirs, e);
 	}
+	ret = gen_grid_load(o->from_csv, o->arg != NULL ? &j->servers : NULL, &j->grid, g, e);
+	if (ret < 0)
+		return ret;
+	grid_sizes(j);
+	if (j->grid.left_out > 0)
+		note(o, "%zu servers of '%s' are not in the grid: left out", j->grid.left_out,
+		     o->arg);
+	return 0;
+}
+
+// The pairs of the plan, one cell each.
+static int expand(struct job *j, struct err *e)
+{
+	size_t count;
+	int ret = pattern_build(&j->plan.matrix, NULL, &j->cell, &count, e);
+
+	if (ret < 0)
+		return ret;
+	j->gen.pattern = PATTERN_CELLS;
+	j->gen.peers = 0;
+	j->gen.cell = j->cell;
+	j->gen.cell_count = count;
+	return 0;
+}
+
+static int write_out(const struct job *j, struct err *e)
+{
+	const char *path = j->o->output != NULL ? j->o->output : "-";
+	char *text;
+	size_t len;
+	int ret = gen_text(&j->gen, &text, &len, e);
+
+	if (ret < 0)
+		return ret;
+	ret = j->o->force ? spew(path, text, len, e) : spew_new(path, text, len, e);
+	free(text);
+	return ret != -EEXIST
+		       ? ret
+		       : err_set(e, EEXIST, "'%s' is there already: --force writes over it", path);
+}
+
+static void next_steps(const struct job *j)
+{
+	const char *file = j->o->output != NULL ? j->o->output : "MATRIX";
+	const struct gen *g = &j->gen;
+
+	if (j->o->quiet)
+		return;
+	gen_show(stderr, &j->plan);
+	if (g->device == NULL && g->device_example != NULL)
+		note(j->o, "next: fill in 'device:' in %s, under defaults or for each host", file);
+	note(j->o, "next: pmx check %s%s", file,
+	     j->plan.load.unrated > 0 ? " --nic-gbps N     # what its NICs are rated at" : "");
+	note(j->o, "next: pmx run %s", file);
+}
+
+static int gen(struct job *j, struct err *e)
+{
+	const struct opts *o = j->o;
+	int ret;
+
+	if (o->arg == NULL && o->from_csv == NULL)
+		return err_set(
+			e, EINVAL,
+			"`pmx gen` needs a server list or a grid: pmx gen SERVERS --pps RATE, "
+			"or pmx gen --from-csv FILE");
+	// before any work; again, and for sure, when it is written
+	if (o->output != NULL && strcmp(o->output, "-") != 0 && !o->force &&
+	    access(o->output, F_OK) == 0)
+		return err_set(e, EEXIST, "'%s' is there already: --force writes over it",
+			       o->output);
+	ret = o->from_csv != NULL ? grid_alone(o, e) : 0;
 	if (ret == 0)
-		next_steps(o, &g, &m);
-	matrix_free(&m);
+		ret = gen_opts_read(o, &j->gen, &j->dirs, e);
+	if (ret == 0)
+		ret = sources_read(j, e);
+	if (ret == 0)
+		ret = gen_plan_build(&j->gen, &j->dirs, o->nic_gbps, 0, &j->plan, e);
+	if (ret == 0 && o->expand)
+		ret = expand(j, e);
+	if (ret == 0)
+		ret = write_out(j, e);
+	if (ret == 0)
+		next_steps(j);
 	return ret;
 }
 
 int cmd_gen(struct opts *o)
 {
-	struct servers s;
+	struct job j = { .o = o };
 	struct err e = { 0 };
-	int ret;
+	int ret = gen(&j, &e);
 
-	if (!opt_given(o, &o->pps)) {
-		complain("option '--pps' is missing: expected the requests/s of each pair, as 5k, "
-			 "or "
-			 "max");
-		return EXIT_USAGE;
-	}
-	ret = servers_load(o->arg, &s, &e);
-	if (ret == 0) {
-		ret = gen(o, &s, &e);
-		servers_free(&s);
-	}
+	job_end(&j);
 	if (ret == 0)
 		return EXIT_GOOD;
 	complain("%s", e.msg);

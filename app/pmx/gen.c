@@ -41,8 +41,7 @@ static int net_parse(const struct gen *g, struct net *net, struct err *e)
 	return 0;
 }
 
-// A YAML scalar: plain where that is sure to be read as the same text, else in double quotes.
-static void text_write(FILE *f, const char *s)
+void gen_text_write(FILE *f, const char *s)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				    "._/@-:";
@@ -65,7 +64,7 @@ static void text_write(FILE *f, const char *s)
 static void key_write(FILE *f, const char *key, const char *value)
 {
 	fprintf(f, "  %s: ", key);
-	text_write(f, value);
+	gen_text_write(f, value);
 	fputc('\n', f);
 }
 
@@ -75,38 +74,6 @@ static void comment_write(FILE *f, const struct gen *g)
 	for (const char *s = g->source; *s != '\0'; s++)
 		fputc((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s, f);
 	fputc('\n', f);
-}
-
-// In the shortest form that a reader of the file knows again: 5k, 2.5M.
-static void rate_write(FILE *f, const struct rate *r)
-{
-	static const struct {
-		double pps;
-		const char *suffix;
-	} unit[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
-	char text[64];
-
-	if (r->max) {
-		fputs("max", f);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]); i++) {
-		struct rate back;
-
-		if (r->pps < unit[i].pps)
-			continue;
-		snprintf(text, sizeof(text), "%.6g%s", r->pps / unit[i].pps, unit[i].suffix);
-		if (strchr(text, 'e') == NULL && parse_rate(text, &back, NULL) == 0 &&
-		    back.pps == r->pps) {
-			fputs(text, f);
-			return;
-		}
-	}
-	snprintf(text, sizeof(text), "%.9f", r->pps);
-	size_t len = strlen(text);
-	while (text[len - 1] == '0')
-		len--;
-	fprintf(f, "%.*s", (int)(text[len - 1] == '.' ? len - 1 : len), text);
 }
 
 static void defaults_write(FILE *f, const struct gen *g)
@@ -137,33 +104,16 @@ static void hosts_write(FILE *f, const struct gen *g, const struct net *net)
 		char addr[16];
 
 		fputs("  ", f);
-		text_write(f, s->name);
+		gen_text_write(f, s->name);
 		fputs(": {", f);
 		if (s->ssh[0] != '\0' && !g->local) {
 			fputs("ssh: ", f);
-			text_write(f, s->ssh);
+			gen_text_write(f, s->ssh);
 			fputs(", ", f);
 		}
 		fprintf(f, "addr: %s/%u}\n",
 			ip4_str(net->addr + (uint32_t)i + 1, addr, sizeof(addr)), net->prefix_len);
 	}
-}
-
-static void traffic_write(FILE *f, const struct gen *g)
-{
-	fprintf(f,
-		"\n# Sizes are UDP payload: 18 bytes are the smallest Ethernet frame, 64 with "
-		"FCS.\n"
-		"traffic:\n"
-		"  request: %" PRIu64 "\n"
-		"  reply: %" PRIu64 "\n"
-		"  port: %" PRIu64 "\n"
-		"  streams: %" PRIu64 "\n"
-		"  pattern: mesh     # every ordered pair; single pairs by 'cells: {a: {b: 10k}}'\n"
-		"  rate: ",
-		g->request, g->reply, g->port, g->streams);
-	rate_write(f, &g->pps);
-	fputs("     # requests/s of each pair, or max\n", f);
 }
 
 int gen_write(FILE *f, const struct gen *g, struct err *e)
@@ -181,7 +131,6 @@ int gen_write(FILE *f, const struct gen *g, struct err *e)
 	}
 	defaults_write(f, g);
 	hosts_write(f, g, &net);
-	traffic_write(f, g);
-	fputs("\ntiming:\n  warmup: 1s\n  duration: 10s\n  drain: 1s\n", f);
+	gen_traffic_write(f, g);
 	return 0;
 }

@@ -1,6 +1,8 @@
 // Gen: the text of a matrix file for a list of servers. Pure; what it writes, matrix_parse reads.
 #pragma once
 
+#include "matrix.h"
+#include "pattern.h"
 #include "servers.h"
 
 #include "err.h"
@@ -21,8 +23,24 @@ struct gen {
 	const char *data_net; // or NULL: 198.18.0.0/24, /16 for more than 254 hosts
 	const char *ssh_user; // or NULL
 	bool local;	      // transport local
-	struct rate pps;      // of each pair
-	uint64_t request, reply, port, streams, queues;
+
+	// The traffic, as in the matrix.
+	enum pattern pattern;
+	const bool *hub; // [servers->count], for patterns that have them
+	uint64_t peers;	 // 0 = all
+	uint64_t seed, dwell_ns;
+	bool equal_layers;
+	struct rate rate; // of each pair
+	// Cells, by (src, dst); a rate of 0 removes the pair. All there is with PATTERN_CELLS.
+	const struct pair *cell;
+	size_t cell_count;
+	uint64_t request, reply;
+	bool tx_frame, rx_frame; // request, reply: as Ethernet frame with FCS
+	uint64_t port, streams, queues;
 };
 
 int gen_write(FILE *f, const struct gen *g, struct err *e);
+// Between the files of gen: the sections `traffic` and `timing`.
+void gen_traffic_write(FILE *f, const struct gen *g);
+// A YAML scalar: plain where that is sure to be read as the same text, else in double quotes.
+void gen_text_write(FILE *f, const char *s);

@@ -129,7 +129,7 @@ static const struct yaml_key traffic_key[] = {
 	  .word_count = PATTERN_COUNT, .pos = AT(pattern) },
 	{ .name = "peers", .type = YAML_TYPE_UINT, FIELD(traffic.peers), .min = 1,
 	  .max = HOSTS_MAX - 1, .pos = AT(peers) },
-	{ .name = "seed", .type = YAML_TYPE_UINT, FIELD(traffic.seed), .max = UINT64_MAX,
+	{ .name = "seed", .type = YAML_TYPE_UINT, FIELD(traffic.seed), .max = SEED_MAX,
 	  .pos = AT(seed) },
 	{ .name = "dwell", .type = YAML_TYPE_DURATION, FIELD(traffic.dwell_ns),
 	  .min = SECOND_NS / 100, .max = DAY_NS, .pos = AT(dwell) },

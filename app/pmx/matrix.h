@@ -15,6 +15,7 @@
 
 #define MATRIX_VERSION 1
 #define HOSTS_MAX 4096
+#define SEED_MAX (1ull << 53)  // the whole numbers of JSON
 #define SOCKET_NAME_MAX 107    // sun_path without its NUL
 #define PAIR_STREAMS_MAX 16384 // source ports of a pair: as many as 49152..65535
 

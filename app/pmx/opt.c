@@ -12,6 +12,7 @@
 	(VERB_RUN | VERB_START | VERB_RELOAD | VERB_STATUS | VERB_SUMMARIZE | VERB_COLLECT | \
 	 VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE)
 #define VERBS_LAUNCH (VERB_RUN | VERB_START)
+#define VERBS_SIZE (VERB_GEN | VERB_HINTS)
 #define VERBS_SUMMARY (VERB_RUN | VERB_SUMMARIZE)
 
 // clang-format off
@@ -51,7 +52,7 @@ const struct opt opt_table[] = {
 	  "leave out hosts that fail before the start, measure the others",
 	  VERBS_LAUNCH, OPT_FLAG, offsetof(struct opts, allow_partial), 0, 0 },
 	{ "drivers", 0, "DIR", "PMX_DRIVERS", NULL, "look for driver profiles in DIR first",
-	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERB_GEN | VERB_PROFILE | VERB_PREPARE, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
+	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERBS_SIZE | VERB_PROFILE | VERB_PREPARE, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
 
 	// results
 	{ "json", 0, "FILE", "PMX_JSON", NULL, "write the result as JSON to FILE; - = stdout, no text",
@@ -71,29 +72,68 @@ const struct opt opt_table[] = {
 	{ "lines", 0, "N", "PMX_LINES", "20", "lines of each log",
 	  VERB_LOGS, OPT_COUNT, offsetof(struct opts, lines), 1, 1000000 },
 
-	// gen
+	// gen, hints
 	{ "pps", 0, "RATE", "PMX_PPS", NULL, "requests/s of each pair: 5000, 5k, 1.5M, max",
-	  VERB_GEN, OPT_RATE, offsetof(struct opts, pps), 0, 0 },
+	  VERBS_SIZE, OPT_RATE, offsetof(struct opts, pps), 0, 0 },
+	{ "host-pps", 0, "RATE", "PMX_HOST_PPS", NULL,
+	  "requests/s of each host instead, split over its peers",
+	  VERBS_SIZE, OPT_RATE, offsetof(struct opts, host_pps), 0, 0 },
+	{ "gbps", 0, "N", "PMX_GBPS", NULL,
+	  "Gb/s of the wire (L1) each way of each host instead, requests and replies",
+	  VERBS_SIZE, OPT_NUMBER, offsetof(struct opts, gbps), 0.000001, 100000 },
+	{ "line", 0, "N", "PMX_LINE", NULL, "the same in % of the link: the profile's, or --nic-gbps",
+	  VERBS_SIZE, OPT_NUMBER, offsetof(struct opts, line_pct), 0.000001, 100 },
+	{ "shape", 0, "mesh|pairs|one-to-many|many-to-one|halves", "PMX_SHAPE", "mesh",
+	  "who sends to whom",
+	  VERBS_SIZE, OPT_CHOICE, offsetof(struct opts, shape), 0, 0 },
+	{ "hub", 0, "A,B,...", "PMX_HUB", NULL, "the hubs of one-to-many, many-to-one (the first host)",
+	  VERBS_SIZE, OPT_TEXT, offsetof(struct opts, hub), 0, 0 },
+	{ "peers", 0, "K", "PMX_PEERS", NULL, "mesh: K flows out and K in of each host (all)",
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, peers), 1, 4095 },
+	{ "seed", 0, "N", "PMX_SEED", "1", "chooses the peers",
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, seed), 0, SEED_MAX },
+	{ "dwell", 0, "TIME", "PMX_DWELL", NULL,
+	  "other peers after each TIME, until every pair had its turn",
+	  VERBS_SIZE, OPT_DURATION, offsetof(struct opts, dwell_ns), 0, 0 },
+	{ "equal-layers", 0, NULL, "PMX_EQUAL_LAYERS", NULL,
+	  "fill the last of those turns up, so that the load never dips",
+	  VERBS_SIZE, OPT_FLAG, offsetof(struct opts, equal_layers), 0, 0 },
 	{ "request", 0, "BYTES", "PMX_REQUEST", "18", "UDP payload of a request",
-	  VERB_GEN, OPT_COUNT, offsetof(struct opts, request), 18, 65507 },
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, request), 18, 65507 },
 	{ "reply", 0, "BYTES", "PMX_REPLY", "18", "UDP payload of a reply",
-	  VERB_GEN, OPT_COUNT, offsetof(struct opts, reply), 18, 65507 },
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, reply), 18, 65507 },
+	{ "tx-frame", 0, "BYTES", "PMX_TX_FRAME", NULL, "a request as Ethernet frame with FCS instead",
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, tx_frame), 64, 65553 },
+	{ "rx-frame", 0, "BYTES", "PMX_RX_FRAME", NULL, "a reply as Ethernet frame with FCS instead",
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, rx_frame), 64, 65553 },
 	{ "port", 0, "PORT", "PMX_PORT", "5300", "UDP port that answers",
 	  VERB_GEN, OPT_COUNT, offsetof(struct opts, port), 1, 65535 },
 	{ "streams", 0, "N", "PMX_STREAMS", "1", "4-tuples of each pair; its rate is split over them",
-	  VERB_GEN, OPT_COUNT, offsetof(struct opts, streams), 1, 65536 },
+	  VERBS_SIZE, OPT_COUNT, offsetof(struct opts, streams), 1, 16384 },
 	{ "queues", 0, "N", "PMX_QUEUES", "1", "RX/TX queue pairs of each host, one CPU each",
 	  VERB_GEN, OPT_COUNT, offsetof(struct opts, queues), 1, 128 },
 	{ "device", 0, "DEV", "PMX_DEVICE", NULL, "device under test of each host",
-	  VERB_GEN, OPT_TEXT, offsetof(struct opts, device), 0, 0 },
+	  VERBS_SIZE, OPT_TEXT, offsetof(struct opts, device), 0, 0 },
 	{ "driver", 0, "NAME", "PMX_DRIVER", NULL, "driver profile of each host (else from the device)",
-	  VERB_GEN, OPT_TEXT, offsetof(struct opts, driver), 0, 0 },
+	  VERBS_SIZE, OPT_TEXT, offsetof(struct opts, driver), 0, 0 },
 	{ "data-net", 0, "NET", "PMX_DATA_NET", NULL, "give data addresses out of NET (198.18.0.0/24)",
 	  VERB_GEN, OPT_TEXT, offsetof(struct opts, data_net), 0, 0 },
 	{ "ssh-user", 0, "NAME", "PMX_SSH_USER", NULL, "the matrix's ssh user",
 	  VERB_GEN, OPT_TEXT, offsetof(struct opts, ssh_user), 0, 0 },
+	{ "from-csv", 0, "FILE", "PMX_FROM_CSV", NULL,
+	  "hosts, rates and sizes from a grid 'src\\dst,a,b'; - = stdin",
+	  VERB_GEN, OPT_TEXT, offsetof(struct opts, from_csv), 0, 0 },
+	{ "expand", 0, NULL, "PMX_EXPAND", NULL, "write a cell for each pair instead of the shape",
+	  VERB_GEN, OPT_FLAG, offsetof(struct opts, expand), 0, 0 },
 	{ "output", 'o', "FILE", "PMX_OUTPUT", NULL, "write the matrix to FILE (else stdout)",
 	  VERB_GEN, OPT_TEXT, offsetof(struct opts, output), 0, 0 },
+	{ "force", 'f', NULL, "PMX_FORCE", NULL, "write over a FILE that is there",
+	  VERB_GEN, OPT_FLAG, offsetof(struct opts, force), 0, 0 },
+	{ "count", 0, "N", "PMX_COUNT", NULL, "so many hosts, where there is no list yet",
+	  VERB_HINTS, OPT_COUNT, offsetof(struct opts, count), 2, 4096 },
+	{ "queue-mpps", 0, "N", "PMX_QUEUE_MPPS", NULL,
+	  "what one queue carries each way, million packets/s",
+	  VERB_HINTS, OPT_NUMBER, offsetof(struct opts, queue_mpps), 0.000001, 100000 },
 
 	// prepare
 	{ "hugetlbfs", 0, NULL, "PMX_HUGETLBFS", NULL, "mount hugetlbfs too, for other programs of DPDK",
@@ -103,9 +143,12 @@ const struct opt opt_table[] = {
 
 	// check
 	{ "nic-gbps", 0, "N", "PMX_NIC_GBPS", NULL, "what each NIC carries each way, wire Gb/s",
-	  VERB_CHECK, OPT_NUMBER, offsetof(struct opts, nic_gbps), 0.000001, 100000 },
+	  VERB_CHECK | VERBS_SIZE, OPT_NUMBER, offsetof(struct opts, nic_gbps), 0.000001, 100000 },
 	{ "nic-mpps", 0, "N", "PMX_NIC_MPPS", NULL, "what each NIC carries each way, million packets/s",
-	  VERB_CHECK, OPT_NUMBER, offsetof(struct opts, nic_mpps), 0.000001, 100000 },
+	  VERB_CHECK | VERB_HINTS, OPT_NUMBER, offsetof(struct opts, nic_mpps), 0.000001, 100000 },
+	{ "csv", 0, "FILE", "PMX_CSV", NULL,
+	  "write the grid of rates as CSV to FILE; - = stdout, no text",
+	  VERB_CHECK, OPT_TEXT, offsetof(struct opts, csv), 0, 0 },
 };
 // clang-format on
 const size_t opt_count = sizeof(opt_table) / sizeof(opt_table[0]);

@@ -37,7 +37,7 @@ struct opt {
 	double min, max; // OPT_COUNT and OPT_NUMBER
 };
 
-#define OPTS_ROWS_MAX 64
+#define OPTS_ROWS_MAX 128
 
 struct opts {
 	const struct verb *verb;
@@ -65,16 +65,25 @@ struct opts {
 	const char *results;
 	uint64_t watch_ns, lines;
 
-	// gen
-	struct rate pps;
-	uint64_t request, reply, port, streams, queues;
-	const char *device, *driver, *data_net, *ssh_user, *output;
+	// gen, hints
+	struct rate pps, host_pps;
+	double gbps, line_pct;
+	uint64_t request, reply, tx_frame, rx_frame, port, streams, queues;
+	const char *shape, *hub;
+	uint64_t peers, seed, dwell_ns;
+	bool equal_layers;
+	const char *device, *driver, *data_net, *ssh_user;
+	const char *from_csv, *output;
+	bool expand, force;
+	uint64_t count;
+	double queue_mpps;
 
 	// prepare
 	bool hugetlbfs, noiommu;
 
 	// check
 	double nic_gbps, nic_mpps;
+	const char *csv;
 
 	bool given[OPTS_ROWS_MAX]; // by row: on the command line or in the environment
 };

@@ -1,5 +1,6 @@
 #include "rates.h"
 
+#include "parse.h"
 #include "units.h"
 
 #include <math.h>
@@ -20,6 +21,32 @@ char *rate_str(double pps, char *buf, size_t size)
 	double step = v > 0 ? pow(10, floor(log10(v)) - 3) : 1;
 	// 125.0 must not become 124.9 by the last bit of the quotient
 	snprintf(buf, size, "%.4g%s", floor(v / step + 1e-6) * step, unit[i].suffix);
+	return buf;
+}
+
+char *rate_exact_str(double pps, bool suffix, char *buf, size_t size)
+{
+	static const struct {
+		double pps;
+		const char *suffix;
+	} unit[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
+
+	for (size_t i = 0; suffix && i < sizeof(unit) / sizeof(unit[0]); i++) {
+		struct rate back;
+
+		if (pps < unit[i].pps)
+			continue;
+		snprintf(buf, size, "%.6g%s", pps / unit[i].pps, unit[i].suffix);
+		if (strchr(buf, 'e') == NULL && parse_rate(buf, &back, NULL) == 0 &&
+		    back.pps == pps)
+			return buf;
+	}
+	snprintf(buf, size, "%.9f", pps);
+	size_t len = strlen(buf);
+	while (buf[len - 1] == '0')
+		buf[--len] = '\0';
+	if (buf[len - 1] == '.')
+		buf[len - 1] = '\0';
 	return buf;
 }
 

@@ -76,7 +76,7 @@ static const struct gen base = {
 	.source = "S",
 	.device = "eth1",
 	.driver = "af_packet",
-	.pps = { .pps = 5000 },
+	.rate = { .pps = 5000 },
 	.request = 18,
 	.reply = 512,
 	.port = 5300,
@@ -161,7 +161,7 @@ static void rates(void **state)
 		size_t len;
 
 		g.servers = &s;
-		g.pps = t[i].rate;
+		g.rate = t[i].rate;
 		char *text = gen_text(&g, &len);
 		if (strstr(text, t[i].text) == NULL)
 			fail_msg("'%s' is not in:\n%s", t[i].text, text);

@@ -112,8 +112,8 @@ static void refusals(void **state)
 	REFUSED("'--jobs': options stand after the verb: pmx VERB --jobs", "--jobs", "3");
 	REFUSED("unknown option '--jbos' of `pmx run`, did you mean '--jobs'?", "run", "m",
 		"--jbos=3");
-	REFUSED("option '--nic-gbps' belongs to `pmx check`, not to `pmx run`", "run", "m",
-		"--nic-gbps", "10");
+	REFUSED("option '--csv' belongs to `pmx check`, not to `pmx run`", "run", "m", "--csv",
+		"x");
 	REFUSED("unknown option '--zzz' of `pmx run`; `pmx run --help` lists them", "run", "--zzz");
 	REFUSED("unknown option '-z' of `pmx run`; `pmx run --help` lists them", "run", "-z");
 	REFUSED("option '--jobs' needs a value: --jobs N", "run", "m", "--jobs");

@@ -180,7 +180,7 @@ static void exact_cover(void **state)
 			rotation_holds(n, peers, n * 100 + peers, true);
 		}
 	rotation_holds(257, 31, 0, false);
-	rotation_holds(257, 31, UINT64_MAX, true);
+	rotation_holds(257, 31, SEED_MAX, true);
 	rotation_holds(1000, 8, 42, false); // 999 = 124 * 8 + 7
 	rotation_holds(1000, 8, 42, true);
 }
