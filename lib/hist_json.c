@@ -144,17 +144,17 @@ static bool scan_bins(const char **at, struct hist_packed *h)
 {
 	uint64_t bucket, n, last = 0, count = 0;
 
-	for (; **at == '['; h->bins++) {
+	while (**at == '[') {
 		++*at;
 		if (!jsonmap_scan_uint(at, HIST_BUCKETS - 1, &bucket) || *(*at)++ != ',' ||
 		    !jsonmap_scan_uint(at, INT64_MAX - count, &n) || *(*at)++ != ']' || n == 0 ||
 		    (h->bins > 0 && bucket <= last))
 			return false;
-		h->bin[h->bins] = (struct hist_bin){ (uint32_t)bucket, n };
+		h->bin[h->bins++] = (struct hist_bin){ (uint32_t)bucket, n };
 		last = bucket;
 		count += n;
 		if (**at != ',')
-			continue;
+			break; // a bracket without a comma before it is not what room was made for
 		if (*++*at != '[')
 			return false;
 	}
