@@ -101,14 +101,18 @@ static const char pmds[] = "pmx-agent PMDs: " PMX_PMDS;
 static const char pmds[] = "pmx-agent PMDs are those of the shared DPDK";
 #endif
 
+static void print_usage(FILE *f)
+{
+	fprintf(f, "usage: pmx-agent VERB --dir DIR\n"
+		   "       pmx-agent --version | --drivers | --help\n"
+		   "DIR holds " SESSION_CONFIG ", and all that the agent writes.\n");
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(f, "  %-6s  %s\n", verbs[i].name, verbs[i].help);
+}
+
 static int usage(void)
 {
-	fprintf(stderr, "usage: pmx-agent VERB --dir DIR\n"
-			"       pmx-agent --version\n"
-			"       pmx-agent --drivers\n"
-			"DIR holds " SESSION_CONFIG ", and all that the agent writes.\n");
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(stderr, "  %-6s  %s\n", verbs[i].name, verbs[i].help);
+	print_usage(stderr);
 	return 2;
 }
 
@@ -120,6 +124,10 @@ int main(int argc, char **argv)
 	}
 	if (argc == 2 && strcmp(argv[1], "--drivers") == 0) {
 		puts(pmds);
+		return 0;
+	}
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		print_usage(stdout);
 		return 0;
 	}
 	if (argc != 4 || strcmp(argv[2], "--dir") != 0)

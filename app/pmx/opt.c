@@ -29,6 +29,10 @@ const struct opt opt_table[] = {
 	{ "color", 0, "auto|always|never", "PMX_COLOR", "auto", "colour in text; auto = on a terminal",
 	  VERBS_ALL, OPT_CHOICE, offsetof(struct opts, color), 0, 0 },
 
+	{ "format", 0, "text|man|bash", "PMX_HELP_FORMAT", "text",
+	  "text, the manual page's source, or the completion for bash; of all verbs",
+	  VERB_HELP, OPT_CHOICE, offsetof(struct opts, help_format), 0, 0 },
+
 	// the fleet
 	{ "user", 0, "NAME", "PMX_USER", NULL, "log in as NAME (else matrix, ssh_config, current user)",
 	  VERBS_FLEET, OPT_TEXT, offsetof(struct opts, user), 0, 0 },

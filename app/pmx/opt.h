@@ -47,6 +47,7 @@ struct opts {
 	// every verb
 	bool help, version, quiet, verbose;
 	const char *color;
+	const char *help_format;
 
 	// the fleet
 	const char *user, *remote_dir, *hosts;

@@ -2,10 +2,27 @@
 #include "opt.h"
 
 #include "cmd.h"
+#include "help.h"
 
 #include <string.h>
 
 #define HELP_COLUMN 26
+
+const struct help_env help_env[] = {
+	{ "PMX_AGENT", "the pmx-agent to run and to copy to the hosts" },
+	{ "NO_COLOR", "when set, --color auto means never" },
+	{ NULL, NULL },
+};
+
+const struct help_exit help_exit[] = {
+	{ "0", "good" },
+	{ "1", "a limit missed, or a problem found" },
+	{ "2", "usage or bad input" },
+	{ "3", "a host or the set-up failed" },
+	{ "4", "results are partial" },
+	{ "130, 143", "ended by SIGINT, SIGTERM" },
+	{ NULL, NULL },
+};
 
 static void option_left(const struct opt *row, char *buf, size_t size)
 {
@@ -108,11 +125,11 @@ void opts_help_all(FILE *f)
 		print_verbs_of(f, &opt_table[i]);
 	}
 	fputs("\nThe command line goes first, then the environment, the matrix file, the default.\n"
-	      "\nOther environment variables\n"
-	      "  PMX_AGENT               the pmx-agent to run and to copy to the hosts\n"
-	      "\nExit status\n"
-	      "  0 good; 1 a limit missed or a problem found; 2 usage or bad input;\n"
-	      "  3 a host or the set-up failed; 4 results are partial; 130, 143 ended by a "
-	      "signal\n",
+	      "\nOther environment variables\n",
 	      f);
+	for (const struct help_env *e = help_env; e->name != NULL; e++)
+		fprintf(f, "  %-*s%s\n", HELP_COLUMN - 2, e->name, e->help);
+	fputs("\nExit status\n", f);
+	for (const struct help_exit *e = help_exit; e->code != NULL; e++)
+		fprintf(f, "  %-*s%s\n", HELP_COLUMN - 2, e->code, e->help);
 }
