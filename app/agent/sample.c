@@ -14,7 +14,7 @@
 static const char header[] =
 	"ts,host,dir,peer,size,rep_size,target_pps,pps,mbps,rep_pps,rep_mbps,loss_pct,"
 	"rtt_avg_us,rtt_p50_us,rtt_p99_us,rtt_max_us,cpu_pct,cpu_max_pct,agent_cpu_pct,workers,"
-	"layer,queue,busy_pct\n";
+	"layer,queue,busy_pct,interval_s,packets,rep_packets\n";
 
 int sample_open(struct sampler *s, const struct hostcfg *cfg, struct queue *const *queue,
 		struct err *e)
@@ -67,6 +67,7 @@ struct row {
 	struct cpu_usage cpu;
 	double busy_pct;
 	int queue, workers, layer;
+	double interval_s, packets, rep_packets; // exact below 2^53
 };
 
 static void put(FILE *f, double v, int digits)
@@ -97,6 +98,9 @@ static void put_row(FILE *f, const char *ts, const char *host, const struct row 
 	put(f, r->layer, 0);
 	put(f, r->queue, 0);
 	put(f, r->busy_pct, 1);
+	put(f, r->interval_s, 6);
+	put(f, r->packets, 0);
+	put(f, r->rep_packets, 0);
 	fputc('\n', f);
 }
 
@@ -115,7 +119,19 @@ static struct row row_blank(const char *dir, const char *peer)
 		.queue = -1,
 		.workers = -1,
 		.layer = -1,
+		.interval_s = -1,
+		.packets = -1,
+		.rep_packets = -1,
 	};
+}
+
+static void take_counts(struct row *r, double sec, uint64_t n, uint64_t replies)
+{
+	r->interval_s = sec;
+	r->packets = (double)n;
+	r->rep_packets = (double)replies;
+	r->pps = (double)n / sec;
+	r->rep_pps = (double)replies / sec;
 }
 
 static void read_flows(const struct agent *a, struct flow_sample *tx, struct flow_sample *rx)
@@ -217,8 +233,7 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		r.rep_size = c->tx[i].rep_bytes;
 		r.layer = layer_of(c, c->tx[i].layer);
 		r.target_pps = c->tx[i].rate_pps == RATE_UNPACED ? -1 : c->tx[i].rate_pps * share;
-		r.pps = (double)n / sec;
-		r.rep_pps = (double)back / sec;
+		take_counts(&r, sec, n, back);
 		r.loss_pct = lost_pct(n, back);
 		if (s->report != NULL && (share > 0 || n > 0 || back > 0))
 			put_row(s->report, ts, c->host, &r);
@@ -233,12 +248,15 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		r.layer = layer_of(c, c->rx[i].layer);
 		r.size = c->rx[i].req_bytes;
 		r.rep_size = c->rx[i].rep_bytes;
-		r.pps = (double)n / sec;
+		take_counts(&r, sec, n, 0);
+		r.rep_pps = r.rep_packets = -1;
 		if (s->report != NULL && (share > 0 || n > 0))
 			put_row(s->report, ts, c->host, &r);
 		served += n;
 		s->rx[i] = rx[i];
 	}
+	s->sent = sent;
+	s->returned = returned;
 	s->status.tx_pps = (double)sent / sec;
 	s->status.returned_pps = (double)returned / sec;
 	s->status.served_pps = (double)served / sec;
@@ -256,8 +274,8 @@ static void queue_rows(struct sampler *s, const struct agent *a, const char *ts,
 		struct queue_counts now = a->queue[n]->total, *last = &s->queue[n];
 		struct row r = row_blank("queue", "");
 		r.queue = n;
-		r.pps = (double)(now.requests_sent - last->requests_sent) / sec;
-		r.rep_pps = (double)(now.replies_received - last->replies_received) / sec;
+		take_counts(&r, sec, now.requests_sent - last->requests_sent,
+			    now.replies_received - last->replies_received);
 		if (now.total_tsc > last->total_tsc)
 			r.busy_pct = (double)(now.busy_tsc - last->busy_tsc) * 100 /
 				     (double)(now.total_tsc - last->total_tsc);
@@ -270,15 +288,14 @@ static void queue_rows(struct sampler *s, const struct agent *a, const char *ts,
 }
 
 static void host_row(struct sampler *s, const struct agent *a, const char *ts, uint64_t now_ns,
-		     const struct hist *rtt)
+		     double sec, const struct hist *rtt)
 {
 	struct row r = row_blank("host", "");
 	struct cpu_sample now;
 	cpu_read(&now);
 	r.cpu = cpu_between(s->cpu, &now);
 	*s->cpu = now;
-	r.pps = s->status.tx_pps;
-	r.rep_pps = s->status.returned_pps;
+	take_counts(&r, sec, s->sent, s->returned);
 	r.loss_pct = s->status.loss_pct;
 	r.busy_pct = s->status.busy_pct;
 	r.workers = a->cfg.port.queues;
@@ -312,7 +329,7 @@ void sample_tick(struct sampler *s, const struct agent *a, uint64_t now_ns)
 	double sec = (double)(now_ns - s->last_ns) / 1e9;
 	flow_rows(s, a, ts, now_ns, sec, rtt);
 	queue_rows(s, a, ts, sec);
-	host_row(s, a, ts, now_ns, rtt);
+	host_row(s, a, ts, now_ns, sec, rtt);
 	if (s->report != NULL)
 		fflush(s->report);
 	free(rtt);

@@ -16,8 +16,9 @@ struct flow_sample {
 };
 
 struct sampler {
-	struct status status; // rates of the last interval
-	FILE *report;	      // NULL = none
+	struct status status;	 // rates of the last interval
+	uint64_t sent, returned; // of all flows in it
+	FILE *report;		 // NULL = none
 	uint64_t interval_ns, next_ns, last_ns;
 	struct flow_sample *tx, *rx; // owned: totals at the last row
 	struct hist *rtt; // owned: [tx_count] totals at the last row, then one of the host

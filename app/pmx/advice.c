@@ -134,6 +134,13 @@ static void raise_rate(const struct summary *s, struct advice *a)
 	double factor = headroom(s);
 	char rate[32], now[32];
 
+	if (s->windowed) {
+		*a = (struct advice){ .rule = "window" };
+		because(a, "nothing speaks against the last %.2f s, as far as reports tell",
+			s->window_s);
+		fix(a, "pmx summarize %s for the exact accounts", m->file);
+		return;
+	}
 	if (s->running) {
 		*a = (struct advice){ .rule = "wait" };
 		because(a, "still running, and nothing speaks against it");

@@ -1,5 +1,6 @@
 #include "cmd.h"
 #include "fleet_collect.h"
+#include "fleet_window.h"
 #include "summary.h"
 
 #include <math.h>
@@ -13,7 +14,9 @@ static int summarize(struct fleet *f, struct summary_parts *parts)
 {
 	const struct opts *o = f->opts;
 
-	if (o->no_collect) {
+	if (opt_given(o, &o->window_ns)) {
+		fleet_window(f, parts);
+	} else if (o->no_collect) {
 		fleet_collect_dir(f, o->results);
 	} else {
 		fleet_connect(f);
@@ -31,8 +34,13 @@ int cmd_summarize(struct opts *o)
 	struct summary_parts parts = { 0 };
 	struct matrix m;
 	struct fleet f;
-	int code = cmd_load(o, &m);
+	int code;
 
+	if (opt_given(o, &o->window_ns) && o->window_ns == 0) {
+		complain("option '--window': '0': expected a time above 0, as 10s");
+		return EXIT_USAGE;
+	}
+	code = cmd_load(o, &m);
 	if (code != EXIT_GOOD)
 		return code;
 	code = fleet_init(&f, o, &m, false);

@@ -63,6 +63,7 @@ struct opts {
 	const char *json, *report, *grid;
 	uint64_t top;
 	bool no_collect;
+	uint64_t window_ns;
 	const char *results;
 	uint64_t watch_ns, lines;
 

@@ -70,6 +70,7 @@ static void put_verdict(struct json_put *j, const struct summary *s)
 	json_put_text(j, "text", text);
 	json_put_bool(j, "partial", s->partial);
 	json_put_bool(j, "running", s->running);
+	json_put_bool(j, "window_of_reports", s->windowed);
 	json_put_bool(j, "valid", s->invalid_flows == 0);
 	json_put_count(j, "flows_invalid", s->invalid_flows);
 	if (isnan(s->achieved_pct))

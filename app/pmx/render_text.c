@@ -46,6 +46,20 @@ static const struct line loss_line[] = {
 	  "reply_unsent" },
 };
 
+// Of the last intervals of the reports, which know less.
+static const struct line window_rate_line[] = {
+	{ "REQUESTS", "{sent_pps} sent, {request_l1_gbps} wire, {request_payload_gbps} payload",
+	  NULL },
+	{ "DELIVERED", "{delivered_pps} as the receivers counted", NULL },
+	{ "RETURNED", "{returned_pps}, {returned_pct} of sent", NULL },
+	{ "TARGET", "{target_pps}, {achieved_pct} achieved", "target" },
+};
+
+static const struct line window_line[] = {
+	{ "LOSS", "round trip {lost} ({loss_pct}), with what was in flight at the edges", NULL },
+	{ "RTT", "avg {rtt_avg_us}, max {rtt_max_us}", "rtt_max_us" },
+};
+
 static const struct line identity_even = {
 	"IDENTITY",
 	"sent {identity_sent} = delivered {identity_delivered} = replied {identity_replied} "
@@ -225,6 +239,24 @@ static void put_identity(const struct page *p)
 	}
 }
 
+static void put_accounts(const struct page *p)
+{
+	PUT_LINES(p, loss_line);
+	put_identity(p);
+	PUT_LINES(p, time_line);
+}
+
+static void put_window(const struct page *p)
+{
+	PUT_LINES(p, window_line);
+	text_wrapped(
+		p->f, "WINDOW      ",
+		"the last intervals of the reports, warm-up included. They do not tell: loss by "
+		"direction and cause, percentiles of the round trip, unsent, duplicate, "
+		"reordered and late packets, the accounting identity. Without --window the "
+		"summary has them");
+}
+
 static int put_hosts(const struct page *p, const struct report_opts *o, struct err *e)
 {
 	const struct summary *s = p->s;
@@ -344,15 +376,19 @@ int render_text(FILE *f, const struct summary *s, const struct report_opts *o, s
 
 	table_row(&p.totals, 0, p.cell);
 	put_title(&p);
-	PUT_LINES(&p, rate_line);
+	if (s->windowed)
+		PUT_LINES(&p, window_rate_line);
+	else
+		PUT_LINES(&p, rate_line);
 	if (s->measured_flows > 0 && s->total.target == COUNTER_UNKNOWN) {
 		text_label(f, "TARGET", p.colour);
 		fputs("none, unpaced\n", f);
 	}
 	fputc('\n', f);
-	PUT_LINES(&p, loss_line);
-	put_identity(&p);
-	PUT_LINES(&p, time_line);
+	if (s->windowed)
+		put_window(&p);
+	else
+		put_accounts(&p);
 	ret = put_hosts(&p, o, e);
 	if (ret == 0)
 		ret = put_queues(&p, o, e);

@@ -130,6 +130,7 @@ int hosts_take(const struct summary_input *in, struct sum_part *const *part, str
 		if (in->failure != NULL && in->failure[i] != NULL)
 			snprintf(h->failure, sizeof(h->failure), "%s", in->failure[i]);
 		take_part(h, part[i], run);
+		s->windowed = s->windowed || (h->measured && part[i]->windowed);
 		s->running = s->running || (h->measured && !part[i]->done);
 		s->measured_hosts += h->measured;
 		if (h->measured)
@@ -239,7 +240,7 @@ static void find_others(const struct summary *s, struct sum_host *h)
 
 void hosts_finish(struct summary *s)
 {
-	bool known = s->complete_flows > 0;
+	bool known = s->complete_flows > 0 && !s->windowed;
 
 	s->cause = known ? (struct sum_cause){ 0 } : cause_unknown;
 	for (size_t i = 0; i < s->host_count; i++) {
@@ -264,6 +265,8 @@ double queue_skew(const struct sum_host *h)
 	uint64_t most = 0, sum = 0;
 
 	for (size_t q = 0; q < h->queue_count; q++) {
+		if (h->queue[q].requests_received == COUNTER_UNKNOWN)
+			return NAN;
 		uint64_t n = h->queue[q].requests_received + h->queue[q].replies_received;
 		sum += n;
 		most = n > most ? n : most;

@@ -17,6 +17,7 @@ struct part_tx {       // a flow, as its source says; sums over the measured tri
 	uint32_t peer; // index in the matrix
 	uint32_t req_bytes, rep_bytes, streams;
 	double rate_pps; // RATE_UNPACED = max
+	double due;	 // of a window: requests asked for
 	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns; // NAN = unknown
 };
@@ -30,6 +31,7 @@ struct part_rx { // as its destination says
 struct sum_part {
 	char run_id[NAME_MAX_BYTES];
 	bool done;	      // a final result, not a live one
+	bool windowed;	      // of the last intervals of its report only (sum_window.h)
 	struct sum_host host; // what needs no other host; its queues are the part's until taken
 	struct part_tx *tx;   // owned, and so are the others
 	struct part_rx *rx;

@@ -5,6 +5,7 @@
 #include "pattern.h"
 #include "sum_host.h"
 #include "sum_part.h"
+#include "sum_window.h"
 #include "units.h"
 
 #include <errno.h>
@@ -69,13 +70,15 @@ static void rtt_figures(struct sum_flow *f, const struct hist *h)
 
 // Packets due: those that the agent sent or booked as unsent. It books them when the trial ends, so
 // that of a live one the rate must tell.
-static uint64_t target_of(const struct sum_flow *f, bool done, double window_s)
+static uint64_t target_of(const struct sum_flow *f, const struct sum_part *p, double window_s)
 {
 	double due = f->target_pps * window_s;
 
+	if (p->windowed)
+		return isnan(due) ? COUNTER_UNKNOWN : (uint64_t)llround(due);
 	if (isnan(f->target_pps) || f->sent == COUNTER_UNKNOWN || f->unsent == COUNTER_UNKNOWN)
 		return COUNTER_UNKNOWN;
-	if (done)
+	if (p->done)
 		return f->sent + f->unsent;
 	if (isnan(due))
 		return COUNTER_UNKNOWN;
@@ -83,7 +86,8 @@ static uint64_t target_of(const struct sum_flow *f, bool done, double window_s)
 }
 
 // What the source says of a flow.
-static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, bool done, double window_s)
+static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const struct sum_part *p,
+			 double window_s)
 {
 	f->req_bytes = tx->req_bytes;
 	f->rep_bytes = tx->rep_bytes;
@@ -101,7 +105,7 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, bool done
 	f->rtt_p999_ns = tx->rtt_p999_ns;
 	f->rtt_max_ns = tx->rtt_max_ns;
 	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps : NAN;
-	f->target = target_of(f, done, window_s);
+	f->target = target_of(f, p, window_s);
 	f->sent_pps = per_second(f->sent, window_s);
 	f->returned_pps = per_second(f->returned, window_s);
 }
@@ -121,12 +125,14 @@ static void flow_take_rx(struct sum_flow *f, const struct part_rx *rx, double wi
 	f->replied_pps = per_second(f->replied, window_s);
 }
 
-static void flow_losses(struct sum_flow *f)
+static void flow_losses(struct sum_flow *f, bool windowed)
 {
 	f->lost = loss_between(f->sent, f->returned);
+	f->loss_pct = loss_share_pct(f->lost, f->sent);
+	if (windowed) // the ends' intervals do not begin together
+		return;
 	f->lost_forward = loss_between(f->sent, f->delivered);
 	f->lost_back = loss_between(f->replied, f->returned);
-	f->loss_pct = loss_share_pct(f->lost, f->sent);
 	f->loss_forward_pct = loss_share_pct(f->lost_forward, f->sent);
 	f->loss_back_pct = loss_share_pct(f->lost_back, f->replied);
 }
@@ -220,8 +226,7 @@ static void flows_take(struct build *b)
 		if (!s->host[h].measured)
 			continue;
 		for (size_t i = 0; i < p->tx_count; i++)
-			flow_take_tx(flow_between(b, h, p->tx[i].peer), &p->tx[i], p->done,
-				     window_s);
+			flow_take_tx(flow_between(b, h, p->tx[i].peer), &p->tx[i], p, window_s);
 		for (size_t i = 0; i < p->rx_count; i++)
 			flow_take_rx(flow_between(b, p->rx[i].peer, h), &p->rx[i], window_s);
 		if (p->rtt != NULL)
@@ -265,7 +270,9 @@ static void judge_flow(struct summary *s, uint32_t i)
 	const struct sum_flow *f = &s->flow[i];
 	bool negative = f->lost != LOSS_UNKNOWN && f->lost < 0;
 
-	if (flow_complete(f)) {
+	if (s->windowed) {
+		s->complete_flows += f->sent != COUNTER_UNKNOWN && f->delivered != COUNTER_UNKNOWN;
+	} else if (flow_complete(f)) {
 		s->complete_flows++;
 		sum_counts(&s->complete, f);
 		negative = negative || f->lost_forward < 0 || f->lost_back < 0;
@@ -288,7 +295,7 @@ static void totals(struct summary *s)
 	for (uint32_t i = 0; i < s->flow_count; i++) {
 		struct sum_flow *f = &s->flow[i];
 
-		flow_losses(f);
+		flow_losses(f, s->windowed);
 		judge_flow(s, i);
 		sum_counts(&s->total, f);
 		if (f->sent != COUNTER_UNKNOWN)
@@ -320,6 +327,25 @@ static struct hist *hist_new(void)
 	if (h != NULL)
 		hist_reset(h);
 	return h;
+}
+
+// Round trips of reports: their mean by replies, and the largest; there are no histograms.
+static void window_rtt(struct summary *s)
+{
+	double sum = 0, weight = 0;
+
+	for (size_t i = 0; i < s->flow_count; i++) {
+		const struct sum_flow *f = &s->flow[i];
+
+		if (isnan(f->rtt_avg_ns))
+			continue;
+		sum += f->rtt_avg_ns * (double)f->returned;
+		weight += (double)f->returned;
+		if (!(f->rtt_max_ns <= s->total.rtt_max_ns))
+			s->total.rtt_max_ns = f->rtt_max_ns;
+	}
+	if (weight > 0)
+		s->total.rtt_avg_ns = sum / weight;
 }
 
 static int build_alloc(struct build *b, struct err *e)
@@ -376,6 +402,8 @@ static int build(const struct summary_input *in, struct sum_part **part, struct 
 		flows_take(&b);
 		totals(s);
 		rtt_figures(&s->total, b.total_rtt);
+		if (s->windowed)
+			window_rtt(s);
 		if (b.lateness->count > 0) {
 			s->lateness_p99_ns = hist_percentile_ns(b.lateness, 99);
 			s->lateness_max_ns = (double)b.lateness->max_ns;
@@ -444,6 +472,14 @@ int summary_take(struct summary_parts *p, uint32_t host, const struct result *r,
 {
 	sum_part_free(p->part[host]);
 	return sum_part_make(p->names, host, r, now_ns, &p->part[host], e);
+}
+
+int summary_take_window(struct summary_parts *p, uint32_t host, const char *text, size_t len,
+			uint64_t window_ns, uint64_t interval_ns, struct err *e)
+{
+	sum_part_free(p->part[host]);
+	return sum_window_make(p->names, host, text, len, window_ns, interval_ns, &p->part[host],
+			       e);
 }
 
 void summary_parts_free(struct summary_parts *p)

@@ -86,6 +86,7 @@ struct summary {
 	double skew_ns, skew_error_ns; // of the start, NAN = unknown
 	bool partial;		       // a host or a flow is missing
 	bool running;		       // live figures: what is in flight counts as not yet returned
+	bool windowed; // of the last intervals of the reports: running, and more unknown
 	size_t host_count, flow_count, measured_hosts;
 	size_t measured_flows;	// the source's result is there
 	size_t complete_flows;	// both ends' results are there
@@ -122,6 +123,9 @@ int summary_parts_init(struct summary_parts *p, const struct matrix *m, struct e
 // the matrix has not.
 int summary_take(struct summary_parts *p, uint32_t host, const struct result *r, uint64_t now_ns,
 		 struct err *e);
+// The same from the last window_ns of the host's report (sum_window.h).
+int summary_take_window(struct summary_parts *p, uint32_t host, const char *text, size_t len,
+			uint64_t window_ns, uint64_t interval_ns, struct err *e);
 void summary_parts_free(struct summary_parts *p);
 
 struct summary_input {

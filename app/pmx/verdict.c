@@ -158,7 +158,10 @@ enum verdict summary_verdict(const struct summary *s, char *text, size_t size)
 	}
 	if (say_faults(&line, s, limit, n))
 		return VERDICT_LIMIT;
-	if (s->running)
+	if (s->windowed)
+		part(&line, "window: the last %.2f s of the reports, which no limit is judged by",
+		     s->window_s);
+	else if (s->running)
 		part(&line, "running: live figures, what is in flight counts as not yet returned");
 	else if (n > 0)
 		part(&line, "good: every limit of the matrix is held");
