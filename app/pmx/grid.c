@@ -7,6 +7,7 @@ const struct grid grid_table[] = {
 	{ "delivered", "delivered_pps", "requests that the destination counted, packets/s" },
 	{ "loss", "loss_pct", "requests without a reply, %" },
 	{ "rtt_p99", "rtt_p99_us", "99th percentile of the round trip, us" },
+	{ "coverage", "measured_s", "seconds for which the pair was measured" },
 };
 const size_t grid_count = sizeof(grid_table) / sizeof(grid_table[0]);
 

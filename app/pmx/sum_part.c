@@ -302,32 +302,33 @@ static int find_peer(const struct names *names, const struct result *r, const ch
 		r->host, peer, names->matrix->file);
 }
 
-// NULL when it is empty.
-static struct hist *if_any(struct hist *h)
+// False on no memory; of an empty one nothing is kept.
+static bool keep(struct hist_packed **to, const struct hist *h)
 {
-	if (h->count > 0)
-		return h;
-	free(h);
-	return NULL;
+	if (h->count == 0)
+		return true;
+	*to = hist_pack(h);
+	return *to != NULL;
 }
 
 static int take_flows(struct sum_part *p, const struct names *names, const struct result *r,
 		      struct err *e)
 {
+	struct hist *rtt = malloc(sizeof(*rtt)), *lateness = malloc(sizeof(*lateness));
 	int ret = 0;
 
 	p->tx = calloc(r->tx_count + 1, sizeof(*p->tx));
 	p->rx = calloc(r->rx_count + 1, sizeof(*p->rx));
-	p->rtt = malloc(sizeof(*p->rtt));
-	p->lateness = malloc(sizeof(*p->lateness));
-	if (p->tx == NULL || p->rx == NULL || p->rtt == NULL || p->lateness == NULL)
-		return err_set(e, ENOMEM, "no memory for %zu flows", r->tx_count + r->rx_count);
-	hist_reset(p->rtt);
-	hist_reset(p->lateness);
+	if (p->tx == NULL || p->rx == NULL || rtt == NULL || lateness == NULL) {
+		ret = err_set(e, ENOMEM, "no memory for %zu flows", r->tx_count + r->rx_count);
+		goto out;
+	}
+	hist_reset(rtt);
+	hist_reset(lateness);
 	for (; ret == 0 && p->tx_count < r->tx_count; p->tx_count++) {
 		struct part_tx *f = &p->tx[p->tx_count];
 		ret = find_peer(names, r, r->tx[p->tx_count].peer, &f->peer, e);
-		if (ret == 0 && take_tx(f, r, &r->tx[p->tx_count], p->rtt) < 0)
+		if (ret == 0 && take_tx(f, r, &r->tx[p->tx_count], rtt) < 0)
 			ret = err_set(e, ENOMEM, "no memory for a histogram");
 	}
 	for (; ret == 0 && p->rx_count < r->rx_count; p->rx_count++) {
@@ -336,11 +337,14 @@ static int take_flows(struct sum_part *p, const struct names *names, const struc
 		take_rx(f, r, &r->rx[p->rx_count]);
 	}
 	if (r->lateness != NULL)
-		hist_merge(p->lateness, r->lateness);
-	p->rtt = if_any(p->rtt);
-	p->lateness = if_any(p->lateness);
-	if (p->rtt != NULL)
-		p->host.rtt_p99_ns = hist_percentile_ns(p->rtt, 99);
+		hist_merge(lateness, r->lateness);
+	if (rtt->count > 0)
+		p->host.rtt_p99_ns = hist_percentile_ns(rtt, 99);
+	if (ret == 0 && (!keep(&p->rtt, rtt) || !keep(&p->lateness, lateness)))
+		ret = err_set(e, ENOMEM, "no memory for a histogram");
+out:
+	free(rtt);
+	free(lateness);
 	return ret;
 }
 

@@ -36,7 +36,7 @@ struct sum_part {
 	struct part_tx *tx;   // owned, and so are the others
 	struct part_rx *rx;
 	size_t tx_count, rx_count;
-	struct hist *rtt, *lateness; // of all flows; NULL = none
+	struct hist_packed *rtt, *lateness; // of all flows; NULL = none
 };
 
 struct sum_host host_unknown(uint32_t host); // nothing measured of it

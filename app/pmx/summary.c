@@ -43,6 +43,7 @@ static const struct sum_flow flow_unknown = {
 	.late_forward = COUNTER_UNKNOWN,
 	.late_back = COUNTER_UNKNOWN,
 	.off_queue = COUNTER_UNKNOWN,
+	.measured_s = NAN,
 	.sent_pps = NAN,
 	.delivered_pps = NAN,
 	.replied_pps = NAN,
@@ -106,6 +107,7 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const str
 	f->rtt_max_ns = tx->rtt_max_ns;
 	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps : NAN;
 	f->target = target_of(f, p, window_s);
+	f->measured_s = f->sent != COUNTER_UNKNOWN ? window_s : NAN;
 	f->sent_pps = per_second(f->sent, window_s);
 	f->returned_pps = per_second(f->returned, window_s);
 }
@@ -230,9 +232,9 @@ static void flows_take(struct build *b)
 		for (size_t i = 0; i < p->rx_count; i++)
 			flow_take_rx(flow_between(b, p->rx[i].peer, h), &p->rx[i], window_s);
 		if (p->rtt != NULL)
-			hist_merge(b->total_rtt, p->rtt);
+			hist_merge_packed(b->total_rtt, p->rtt);
 		if (p->lateness != NULL)
-			hist_merge(b->lateness, p->lateness);
+			hist_merge_packed(b->lateness, p->lateness);
 		sum_part_free(b->part[h]);
 		b->part[h] = NULL;
 	}

@@ -26,6 +26,7 @@ struct sum_flow {
 	int64_t lost, lost_forward, lost_back; // round trip; the ways apart need both ends
 	uint64_t dup_forward, dup_back, reordered_forward, reordered_back, late_forward, late_back;
 	uint64_t off_queue;
+	double measured_s; // of the window, in which the flow was to send; NAN = not measured
 	double sent_pps, delivered_pps, replied_pps, returned_pps;
 	double loss_pct, loss_forward_pct, loss_back_pct;
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns;

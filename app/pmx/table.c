@@ -114,9 +114,9 @@ static void pct_str(double v, unsigned decimals, char *buf, size_t size)
 
 	if (v == 0 || v == 100)
 		snprintf(buf, size, "%.0f", v);
-	else if (fabs(v) < step / 2)
+	else if (fabs(v) <= step / 2)
 		snprintf(buf, size, "%s%.*f", v < 0 ? ">-" : "<", (int)decimals, step);
-	else if (v < 100 && v > 100 - step / 2)
+	else if (v < 100 && v >= 100 - step / 2)
 		snprintf(buf, size, ">%.*f", (int)decimals, 100 - step);
 	else
 		snprintf(buf, size, "%.*f", (int)decimals, v);

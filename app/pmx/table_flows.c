@@ -105,6 +105,11 @@ static const struct column flow_column[] = {
 	{ PACKETS("late_back", NULL), AT(U64, late_back) },
 	{ PACKETS("off_queue", NULL), AT(U64, off_queue) },
 	{ PACKETS("streams", NULL), MADE(streams) },
+	{ .key = "measured_s",
+	  .unit = "s",
+	  .form = FORM_REAL,
+	  .decimals = 9,
+	  AT(DOUBLE, measured_s) },
 };
 _Static_assert(sizeof(flow_column) / sizeof(flow_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

@@ -77,6 +77,7 @@ static void test_emit(void **state)
 	file_begins(grid, "delivered.csv", "src\\dst,a,b,c\na,,4950,5000\n");
 	file_begins(grid, "loss.csv", "src\\dst,a,b,c\na,,1,0\n");
 	file_begins(grid, "rtt_p99.csv", "src\\dst,a,b,c\na,,2");
+	file_begins(grid, "coverage.csv", "src\\dst,a,b,c\na,,10,10\nb,10,,10\n");
 
 	text = emit(&s, &(struct report_opts){ .json = json }, dir, 0, &e);
 	assert_memory_equal(text, "lab: 10.00 s, 3 hosts", 21);
