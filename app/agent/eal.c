@@ -1,5 +1,6 @@
 #include "eal.h"
 
+#include "cpus.h"
 #include "footprint.h"
 
 #include <rte_eal.h>
@@ -31,24 +32,12 @@ int eal_choose_cpus(const struct hostcfg *cfg, uint16_t cpu[LCORES_MAX], struct 
 	CPU_ZERO(&allowed);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
 		return err_set(e, errno, "cannot read the allowed CPUs: %s", strerror(errno));
-	int last = CPU_SETSIZE;
-	for (size_t q = 0; q < cfg->port.queues; q++) {
-		if (q < cfg->lcore_count) {
-			if (cfg->lcores[q] >= CPU_SETSIZE || !CPU_ISSET(cfg->lcores[q], &allowed))
-				return err_set(e, EINVAL,
-					       "lcores: CPU %u is not there or not allowed to this "
-					       "process",
-					       cfg->lcores[q]);
-			cpu[q] = cfg->lcores[q];
-			continue;
-		}
-		int c = last;
-		do {
-			c = c > 0 ? c - 1 : CPU_SETSIZE - 1;
-		} while (!CPU_ISSET(c, &allowed));
-		cpu[q] = (uint16_t)c;
-		last = c;
-	}
+	for (size_t q = 0; q < cfg->lcore_count && q < cfg->port.queues; q++)
+		if (cfg->lcores[q] >= CPU_SETSIZE || !CPU_ISSET(cfg->lcores[q], &allowed))
+			return err_set(e, EINVAL,
+				       "lcores: CPU %u is not there or not allowed to this process",
+				       cfg->lcores[q]);
+	cpus_choose(cfg, &allowed, cpu);
 	return 0;
 }
 

@@ -72,6 +72,24 @@ const struct verb verb_table[] = {
 		.run = cmd_check,
 	},
 	{
+		.id = VERB_DOCTOR,
+		.name = "doctor",
+		.arg = &matrix_arg,
+		.brief = "say whether this machine and the hosts are ready for the matrix",
+		.text = "Looks at this machine, then asks every host by one script that writes "
+			"nothing "
+			"and\n"
+			"needs no agent there. Each problem comes with the command or the edit "
+			"that "
+			"mends\n"
+			"it; [doctor-NAME] is where the manual says more. Exit 0 when nothing "
+			"stands in "
+			"the\n"
+			"way (warnings may), 1 when something does, 3 when a host could not be "
+			"asked.",
+		.run = cmd_doctor,
+	},
+	{
 		.id = VERB_RUN,
 		.name = "run",
 		.arg = &matrix_arg,

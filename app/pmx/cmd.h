@@ -34,6 +34,7 @@ enum verb_id {
 	VERB_HELP = 1 << 10,
 	VERB_RELOAD = 1 << 11,
 	VERB_HINTS = 1 << 19,
+	VERB_DOCTOR = 1 << 12,
 	VERB_PROFILE = 1 << 20,
 	VERB_PREPARE = 1 << 21,
 	VERB_RESTORE = 1 << 22,
@@ -64,6 +65,7 @@ const struct verb *verb_find(const char *name);
 int cmd_check(struct opts *o);
 int cmd_clean(struct opts *o);
 int cmd_collect(struct opts *o);
+int cmd_doctor(struct opts *o);
 int cmd_gen(struct opts *o);
 int cmd_help(struct opts *o);
 int cmd_hints(struct opts *o);

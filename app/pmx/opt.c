@@ -10,7 +10,7 @@
 #define VERBS_ALL 0xffffffffu
 #define VERBS_FLEET                                                                          \
 	(VERB_RUN | VERB_START | VERB_RELOAD | VERB_STATUS | VERB_SUMMARIZE | VERB_COLLECT | \
-	 VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE)
+	 VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE | VERB_DOCTOR)
 #define VERBS_LAUNCH (VERB_RUN | VERB_START)
 #define VERBS_SIZE (VERB_GEN | VERB_HINTS)
 #define VERBS_SUMMARY (VERB_RUN | VERB_SUMMARIZE)
@@ -42,7 +42,8 @@ const struct opt opt_table[] = {
 	  "the one directory used on a host (else matrix, /var/tmp/pmx)",
 	  VERBS_FLEET, OPT_TEXT, offsetof(struct opts, remote_dir), 0, 0 },
 	{ "hosts", 0, "A,B,...", "PMX_HOSTS", NULL, "these hosts of the matrix only",
-	  VERB_STATUS | VERB_COLLECT | VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE,
+	  VERB_STATUS | VERB_COLLECT | VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE |
+	  VERB_DOCTOR,
 	  OPT_TEXT, offsetof(struct opts, hosts), 0, 0 },
 	{ "dry-run", 'n', NULL, "PMX_DRY_RUN", NULL, "print what would be run and written; touch nothing",
 	  VERBS_FLEET, OPT_FLAG, offsetof(struct opts, dry_run), 0, 0 },
@@ -56,11 +57,12 @@ const struct opt opt_table[] = {
 	  "leave out hosts that fail before the start, measure the others",
 	  VERBS_LAUNCH, OPT_FLAG, offsetof(struct opts, allow_partial), 0, 0 },
 	{ "drivers", 0, "DIR", "PMX_DRIVERS", NULL, "look for driver profiles in DIR first",
-	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERBS_SIZE | VERB_PROFILE | VERB_PREPARE, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
+	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERBS_SIZE | VERB_PROFILE | VERB_PREPARE | VERB_DOCTOR, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
 
 	// results
 	{ "json", 0, "FILE", "PMX_JSON", NULL, "write the result as JSON to FILE; - = stdout, no text",
-	  VERBS_SUMMARY | VERB_CHECK | VERB_STATUS, OPT_TEXT, offsetof(struct opts, json), 0, 0 },
+	  VERBS_SUMMARY | VERB_CHECK | VERB_STATUS | VERB_DOCTOR, OPT_TEXT,
+	  offsetof(struct opts, json), 0, 0 },
 	{ "report", 0, "DIR", "PMX_REPORT", NULL, "write CSV reports into DIR",
 	  VERBS_SUMMARY, OPT_TEXT, offsetof(struct opts, report), 0, 0 },
 	{ "grid", 0, "DIR", "PMX_GRID", NULL, "write host x host grids as CSV into DIR",
@@ -147,6 +149,13 @@ const struct opt opt_table[] = {
 	  VERB_PREPARE, OPT_FLAG, offsetof(struct opts, hugetlbfs), 0, 0 },
 	{ "noiommu", 0, NULL, "PMX_NOIOMMU", NULL, "let vfio-pci do without an IOMMU (not safe)",
 	  VERB_PREPARE, OPT_FLAG, offsetof(struct opts, noiommu), 0, 0 },
+
+	// doctor
+	{ "all", 0, NULL, "PMX_ALL", NULL, "show what is well or not known, too",
+	  VERB_DOCTOR, OPT_FLAG, offsetof(struct opts, all), 0, 0 },
+	{ "root", 0, "DIR", "PMX_ROOT", NULL,
+	  "examine the copy of a host's files in DIR instead of the hosts",
+	  VERB_DOCTOR, OPT_TEXT, offsetof(struct opts, root), 0, 0 },
 
 	// check
 	{ "nic-gbps", 0, "N", "PMX_NIC_GBPS", NULL, "what each NIC carries each way, wire Gb/s",

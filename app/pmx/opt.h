@@ -83,6 +83,10 @@ struct opts {
 	// prepare
 	bool hugetlbfs, noiommu;
 
+	// doctor
+	bool all;
+	const char *root;
+
 	// check
 	double nic_gbps, nic_mpps;
 	const char *csv;

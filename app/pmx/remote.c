@@ -96,6 +96,7 @@ static void cut_noise(struct output *o)
 {
 	const char *own = shell_output(o->out, o->out_len);
 
+	o->noise = own != NULL ? shell_noise(o->out, o->out_len) : 0;
 	if (own == NULL)
 		own = o->out + o->out_len;
 	o->out_len -= (size_t)(own - o->out);
@@ -105,7 +106,7 @@ static void cut_noise(struct output *o)
 int remote_exec(struct remote *r, const struct script *script, struct output *o, struct err *e)
 {
 	struct script s = *script;
-	bool sudo = r->matrix->transport == TRANSPORT_SSH && r->matrix->ssh.sudo;
+	bool sudo = r->matrix->transport == TRANSPORT_SSH && r->matrix->ssh.sudo && !s.as_login;
 
 	*o = (struct output){ 0 };
 	if (s.timeout_ns == 0)

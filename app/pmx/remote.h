@@ -25,15 +25,17 @@ struct script {
 	const void *in;	     // its stdin; NULL = empty
 	size_t in_len;
 	uint64_t timeout_ns; // 0 = 30 s
+	bool as_login;	     // not by sudo, whatever the matrix says
 	size_t out_max;	     // of stdout; 0 = REMOTE_OUTPUT_MAX. More is read and dropped
 };
 
 struct output { // of a script; owned strings, NUL-terminated; stderr is cut at REMOTE_OUTPUT_MAX
 	char *out, *err;
 	size_t out_len, err_len;
-	bool cut;   // there was more on stdout than out_max
-	int status; // exit status, or 128 + signal
-	int signal; // that ended it, or 0
+	size_t noise; // bytes that the log-in shell said before, cut off
+	bool cut;     // there was more on stdout than out_max
+	int status;   // exit status, or 128 + signal
+	int signal;   // that ended it, or 0
 };
 
 enum remote_mode {

@@ -62,3 +62,10 @@ const char *shell_output(const char *out, size_t len)
 
 	return mark != NULL ? mark + strlen(MARK) : NULL;
 }
+
+size_t shell_noise(const char *out, size_t len)
+{
+	const char *mark = len > 0 ? memmem(out, len, MARK, strlen(MARK)) : NULL;
+
+	return mark != NULL ? (size_t)(mark - out) : 0;
+}

@@ -16,3 +16,5 @@ char *shell_quote(const char *s);
 char *shell_command(const char *script, const char *const *args, bool sudo);
 // Where the script's own output begins: behind the mark; NULL when there is no mark (yet).
 const char *shell_output(const char *out, size_t len);
+// Bytes in front of the mark; 0 when there is none.
+size_t shell_noise(const char *out, size_t len);
