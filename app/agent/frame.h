@@ -68,6 +68,37 @@ uint64_t frame_udp_sum(const struct frame *f);
 // The pseudo-header alone, as NICs want it in the checksum field for offload.
 uint16_t frame_pseudo_csum(const struct frame *f);
 
+static inline uint64_t load64(const void *p)
+{
+	uint64_t v;
+	__builtin_memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint32_t load32(const void *p)
+{
+	uint32_t v;
+	__builtin_memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+typedef uint16_t words128 __attribute__((vector_size(16)));
+
+static inline words128 load_words(const void *p)
+{
+	words128 v;
+	__builtin_memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+// 16 bytes in one store.
+static inline void store_pair(uint8_t *to, uint64_t first, uint64_t second)
+{
+	typedef uint64_t pair __attribute__((vector_size(16)));
+	pair v = { first, second };
+	__builtin_memcpy(to, &v, sizeof(v));
+}
+
 static inline void put_mac(struct rte_ether_addr *to, uint64_t mac48)
 {
 	__builtin_memcpy(to->addr_bytes, &mac48, RTE_ETHER_ADDR_LEN);

@@ -129,7 +129,8 @@ static struct expect expect_build(const struct queue_env *env, const struct ip_a
 				.cookie = env->cfg->cookie,
 				.kind = kind,
 			});
-	memcpy(&e, &f, sizeof(e));
+	memcpy(&e, &f, 2 * sizeof(e.part[0]));
+	memcpy(&e.part[2], (const uint8_t *)&f + EXPECT_LAST_AT, sizeof(e.part[2]));
 	return e;
 }
 
@@ -174,7 +175,7 @@ static void build_requests(struct queue *q, const struct queue_env *env)
 		r->addr = rte_cpu_to_be_32(ip4_of(&f->peer_addr));
 		r->request = expect_build(env, &f->peer_addr, f->req_bytes, PMX_REQUEST);
 		build_reply(r, env, f);
-		r->request_lens = rx_lens(frame_len(f->req_bytes));
+		r->request_len = frame_len(f->req_bytes);
 		r->reply_len = frame_len(f->rep_bytes);
 		r->same_size = f->req_bytes == f->rep_bytes;
 		for (uint32_t s = 0; s < f->streams; s++)
@@ -195,7 +196,7 @@ static void build_replies(struct queue *q, const struct queue_env *env)
 		const struct flow_tx *f = &cfg->tx[i];
 		q->tx_flow[i].addr = rte_cpu_to_be_32(ip4_of(&f->peer_addr));
 		q->tx_flow[i].reply = expect_build(env, &f->peer_addr, f->rep_bytes, PMX_REPLY);
-		q->tx_flow[i].reply_lens = rx_lens(frame_len(f->rep_bytes));
+		q->tx_flow[i].reply_len = frame_len(f->rep_bytes);
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->reply[f->tx_first + s] = (struct rx_stream){
 				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),

@@ -58,8 +58,9 @@ struct rx_stream {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct rx_stream) == 64, "one cache line");
 
-// What a flow's frames must be from the first byte to the trial, 48 bytes; compared under masks
-// that leave out what may differ.
+// What a flow's frames must be from the first byte to the cookie: bytes 0, 16 and 28 on, compared
+// under masks that leave out what may differ.
+#define EXPECT_LAST_AT 28
 typedef uint64_t vec128 __attribute__((vector_size(16)));
 struct expect {
 	vec128 part[3];
@@ -72,16 +73,16 @@ struct rx_flow { // responder, one peer
 			   // and what is the stream's are 0, with csum_hw the pseudo-header's sum
 			   // stands
 	uint32_t sum;	   // UDP checksum over what does not change; the payload adds nothing
-	uint64_t request_lens; // of the mbuf, see rx_lens
-	uint16_t reply_len;    // frame bytes without FCS
-	bool same_size;	       // payload is echoed, checksum updated (RFC 1624)
+	uint16_t request_len; // frame bytes without FCS
+	uint16_t reply_len;
+	bool same_size; // payload is echoed, checksum updated (RFC 1624)
 } __attribute__((aligned(64)));
 
 struct tx_flow { // requester, one peer
 	struct expect reply;
 	rte_be32_t addr;
-	uint64_t reply_lens; // of the mbuf, see rx_lens
-	uint32_t window;     // its entry in window.group; NO_WINDOW = open loop
+	uint16_t reply_len; // frame bytes without FCS
+	uint32_t window;    // its entry in window.group; NO_WINDOW = open loop
 } __attribute__((aligned(64)));
 
 // One trial of the run, as this queue lives it.
@@ -136,6 +137,12 @@ struct queue {
 	struct queue_layer *layer; // [layer_count], owned
 	double tsc_per_ns;
 	uint64_t rotation_start; // TSC; before the measured trial's where that was joined
+
+	// --- receive: the last burst, and how much of it goes back to the pool
+	__attribute__((aligned(64))) struct rte_mbuf *in[BURST_MAX];
+	uint32_t in_done;
+	struct hist *lone_rtt; // takes lone_tsc when the mbuf goes back; NULL = none
+	uint64_t lone_tsc;
 
 	// --- send
 	__attribute__((aligned(64))) struct pace pace;

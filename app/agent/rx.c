@@ -62,9 +62,8 @@ static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *
 	return rx_ip_reason(q, m, f);
 }
 
-bool rx_trim(struct rte_mbuf *m, uint64_t lens)
+bool rx_trim(struct rte_mbuf *m, uint16_t len)
 {
-	uint16_t len = (uint16_t)lens;
 	if (m->nb_segs != 1 || m->data_len <= len)
 		return false;
 	m->data_len = len;

@@ -19,25 +19,11 @@ enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count,
 	     bool reply);
 // Cuts off what follows a frame of the right length. False: it is too short, or in segments.
-bool rx_trim(struct rte_mbuf *m, uint64_t lens);
+bool rx_trim(struct rte_mbuf *m, uint16_t len);
 
 static inline uint32_t be32_pair(const uint16_t v[2])
 {
 	return (uint32_t)rte_be_to_cpu_16(v[0]) << 16 | rte_be_to_cpu_16(v[1]);
-}
-
-static inline uint64_t load64(const void *p)
-{
-	uint64_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint32_t load32(const void *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
 }
 
 static inline uint32_t rx_seq(const struct frame *f)
@@ -51,14 +37,19 @@ static inline uint64_t rx_tsc(const struct frame *f)
 	return rte_be_to_cpu_64(load64(&f->pmx.seq[1])) & 0xffffffffffff;
 }
 
-// Masks over the first 48 bytes: all that a frame of a flow must say, but for source MAC, TOS,
-// identification, DF, TTL, checksums, trial and what is behind.
+// Masks over the first 44 bytes: all that a frame of a flow must say, but for source MAC, TOS,
+// identification, DF, TTL and checksums. What is behind are version and kind, which chose the flow,
+// and what differs from frame to frame.
+//
+// The third part overlaps the second: it lies as the copy of a PMD that moves 60 bytes stores them.
+// A load of what was just stored in other pieces waits until all of it is in the cache, and with it
+// every store before, those to lines of another core too.
 static const vec128 rx_mask[3] = {
 	{ 0x0000ffffffffffff, 0x00ffffff00000000 }, // destination MAC, type, version and IHL
 	{ 0xff00ffbf0000ffff, 0xffffffffffff0000 }, // length, fragment, protocol, addresses
-	{ 0xffffffffffffffff,
-	  0x000000ffffff0000 }, // address, ports, UDP length; cookie, version, kind
+	{ 0xffffffffffffffff, 0xffff0000ffffffff }, // addresses, ports, UDP length, cookie
 };
+static const uint32_t rx_part_at[3] = { 0, 16, EXPECT_LAST_AT };
 
 static inline vec128 load128(const uint8_t *p)
 {
@@ -67,34 +58,25 @@ static inline vec128 load128(const uint8_t *p)
 	return v;
 }
 
-// `port_at`: which 16-bit word from offset 32 on is the requester's port, the stream's own.
+// `port_at`: which 16-bit word of the last part is the requester's port, the stream's own.
 static inline bool rx_is_expected(const struct frame *f, const struct expect *want, int port_at,
 				  rte_be16_t port)
 {
-	typedef uint16_t words128 __attribute__((vector_size(16)));
 	const uint8_t *d = (const uint8_t *)f;
 	words128 last = (words128)want->part[2];
 	last[port_at] = port;
-	vec128 wrong = ((load128(d) ^ want->part[0]) & rx_mask[0]) |
-		       ((load128(d + 16) ^ want->part[1]) & rx_mask[1]) |
-		       ((load128(d + 32) ^ (vec128)last) & rx_mask[2]);
+	vec128 wrong = ((load128(d + rx_part_at[0]) ^ want->part[0]) & rx_mask[0]) |
+		       ((load128(d + rx_part_at[1]) ^ want->part[1]) & rx_mask[1]) |
+		       ((load128(d + rx_part_at[2]) ^ (vec128)last) & rx_mask[2]);
 	return (wrong[0] | wrong[1]) == 0;
 }
-#define RX_SPORT_AT 1
-#define RX_DPORT_AT 2
+#define RX_SPORT_AT 3
+#define RX_DPORT_AT 4
 
-// pkt_len and data_len of an mbuf that is one segment of `len` bytes, as they lie there together.
-#define RX_LENS_MASK 0xffffffffffff
-_Static_assert(offsetof(struct rte_mbuf, data_len) == offsetof(struct rte_mbuf, pkt_len) + 4,
-	       "lengths stand side by side");
-static inline uint64_t rx_lens(uint16_t len)
+// One segment of `len` bytes, or what can be cut to it.
+static inline bool rx_len_ok(struct rte_mbuf *m, uint16_t len)
 {
-	return (uint64_t)len << 32 | len;
-}
-
-static inline bool rx_lens_ok(struct rte_mbuf *m, uint64_t lens)
-{
-	return likely((load64(&m->pkt_len) & RX_LENS_MASK) == lens) || rx_trim(m, lens);
+	return likely(m->pkt_len == len && m->data_len == len) || rx_trim(m, len);
 }
 
 // What the NIC found wrong: "none" has both bits of its pair. Without the offload nothing is said.
@@ -151,7 +133,7 @@ static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct fr
 		goto other;
 	flow = &q->tx_flow[s->flow];
 	if (unlikely(!rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
-		     !rx_lens_ok(m, flow->reply_lens) || rx_csum_bad(q, m)))
+		     !rx_len_ok(m, flow->reply_len) || rx_csum_bad(q, m)))
 		goto other;
 	uint32_t expected = s->next;
 	count = rx_count(q, s, f, true);
@@ -193,16 +175,16 @@ static inline uint16_t rx_zero_csum(const struct frame *f, const struct rx_flow 
 }
 
 // The same frame goes back: the template's head with the stream's port, checksum, trial and index.
-// It goes to the plan's address, never to the packet's source.
+// It goes to the plan's address, never to the packet's source. The stores lie as those of tx_build.
 static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, struct frame *f,
 				 const struct rx_flow *flow, const struct rx_stream *s)
 {
 	uint8_t *d = (uint8_t *)f;
-	uint64_t ports = load64(flow->reply + 32) | (uint64_t)s->port << 32;
-	uint64_t head = load64(flow->reply + 40) | (uint64_t)f->pmx.trial << 40 |
-			(uint64_t)s->peer_stream << 48;
-	uint16_t stream_lo = (uint16_t)(s->peer_stream >> 16);
-	uint16_t csum;
+	uint64_t ports = load64(flow->reply + 36) | s->port;
+	uint64_t lo = load32(flow->reply + 44) | (uint64_t)f->pmx.trial << 8 |
+		      (uint64_t)s->peer_stream << 16 | (uint64_t)f->pmx.seq[0] << 48;
+	uint64_t hi = load64(&f->pmx.seq[1]);
+	uint64_t csum;
 	if (likely(flow->same_size)) {
 		csum = rx_echo_csum(f->udp.dgram_cksum, s->turn);
 	} else {
@@ -217,11 +199,9 @@ static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, stru
 		m->l2_len = sizeof(f->eth);
 		m->l3_len = sizeof(f->ip);
 	}
-	head |= csum;
 	memcpy(d, flow->reply, 32);
-	memcpy(d + 32, &ports, sizeof(ports));
-	memcpy(d + 40, &head, sizeof(head));
-	memcpy(d + 48, &stream_lo, sizeof(stream_lo));
+	store_pair(d + 28, load64(flow->reply + 28), ports | csum << 32);
+	store_pair(d + 44, lo, hi);
 }
 
 // What became of a request: RX_OTHER is taken care of, RX_FREE goes back to its pool, RX_ANSWER is
@@ -238,7 +218,7 @@ static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struc
 		goto other;
 	flow = &q->rx_flow[s->flow];
 	if (unlikely(!rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
-		     !rx_lens_ok(m, flow->request_lens) || rx_csum_bad(q, m)))
+		     !rx_len_ok(m, flow->request_len) || rx_csum_bad(q, m)))
 		goto other;
 	count = rx_count(q, s, f, false);
 	if (unlikely(count != RX_NEW)) {
@@ -269,21 +249,12 @@ static inline void rx_prefetch(const struct queue *q, const struct rte_mbuf *m)
 					     (uintptr_t)rte_be_to_cpu_32(load32(f->pmx.stream))));
 }
 
-// Not of our pool, shared or in segments: such an mbuf cannot be put back as it is.
-static inline bool rx_is_odd(const struct queue *q, const struct rte_mbuf *m)
+// Everything that came in at `now`: answers are in q->out afterwards, what is done with waits for
+// rx_release. Reading the head of a frame that is too short is harmless: the mbuf has the room.
+static inline void rx_take(struct queue *q, uint32_t n, uint64_t now)
 {
-	const uint64_t mask = 0x0000ffffffff0000, alone = 0x0000000100010000; // refcnt, nb_segs
-	return (((load64(&m->rearm_data) & mask) ^ alone) |
-		((uintptr_t)m->pool ^ (uintptr_t)q->rx_pool)) != 0;
-}
-
-// Everything that came in at `now`: answers are in q->out afterwards, the rest is free again.
-// Reading the head of a frame that is too short is harmless: the mbuf has the room.
-static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uint64_t now)
-{
-	struct rte_mbuf **answer = out_tail(q);
+	struct rte_mbuf **m = q->in, **answer = out_tail(q);
 	uint32_t done = 0, answers = 0, replies = 0, room = out_room(q);
-	bool odd = false;
 	for (uint32_t i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (uint32_t i = 0; q->prefetch && i < n; i++)
@@ -291,7 +262,6 @@ static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uin
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *b = m[i];
 		struct frame *f = rte_pktmbuf_mtod(b, struct frame *);
-		odd |= rx_is_odd(q, b);
 		if (f->pmx.verkind == PMX_VERKIND(PMX_REQUEST)) {
 			enum rx_fate fate = rx_request(q, b, f, answers < room);
 			if (likely(fate == RX_ANSWER))
@@ -313,22 +283,105 @@ static inline void rx_take(struct queue *q, struct rte_mbuf **m, uint32_t n, uin
 		q->total.replies_sent += answers;
 		out_add(q, answers);
 	}
-	if (done == 0)
-		return;
-	if (likely(!odd))
-		rte_mempool_put_bulk(q->rx_pool, (void **)m, done);
-	else
-		rte_pktmbuf_free_bulk(m, done);
+	q->in_done = done;
 }
 
-// One burst; returns its size, and in *now the instant at which it was found.
+// Not of our pool, shared or in segments: such an mbuf cannot be put back as it is.
+static inline bool rx_is_odd(const struct queue *q, const struct rte_mbuf *m)
+{
+	const uint64_t mask = 0x0000ffffffff0000, alone = 0x0000000100010000; // refcnt, nb_segs
+	return (((load64(&m->rearm_data) & mask) ^ alone) |
+		((uintptr_t)m->pool ^ (uintptr_t)q->rx_pool)) != 0;
+}
+
+// Gives back what the last burst was done with; nobody waits for it, so it comes after the sending.
+static inline void rx_release(struct queue *q)
+{
+	uint32_t done = q->in_done;
+	bool odd = false;
+	if (done == 0)
+		return;
+	q->in_done = 0;
+	if (q->lone_rtt != NULL) {
+		hist_add(q->lone_rtt, tsc_scale_ns(q->lone_tsc, q->ns_mult));
+		q->lone_rtt = NULL;
+	}
+	for (uint32_t i = 0; i < done; i++)
+		odd |= rx_is_odd(q, q->in[i]);
+	if (likely(!odd))
+		rte_mempool_put_bulk(q->rx_pool, (void **)q->in, done);
+	else
+		rte_pktmbuf_free_bulk(q->in, done);
+}
+
+// A lone frame is one whose peer may wait for nothing else: the less is done before the answer or
+// the next request leaves, the shorter the round. These take the plain case only and leave all else
+// to rx_take; what nobody waits for they do behind the sending.
+static inline bool rx_lone_request(struct queue *q, struct rte_mbuf *m, struct frame *f)
+{
+	struct rx_stream *s = rx_stream_of(q, f, PMX_REQUEST);
+	if (s == NULL || q->out_count > 0)
+		return false;
+	const struct rx_flow *flow = &q->rx_flow[s->flow];
+	if (!rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
+	    m->data_len != flow->request_len || m->pkt_len != flow->request_len ||
+	    rx_csum_bad(q, m) || s->trial != f->pmx.trial || s->next != rx_seq(f))
+		return false;
+	m->hash.usr = rte_be_to_cpu_32(load32(f->pmx.stream));
+	rx_turn_round(q, m, f, flow, s);
+	bool taken = rte_eth_tx_burst(q->port, q->id, &m, 1) == 1;
+	s->next++;
+	s->recv++;
+	q->total.requests_received++;
+	q->total.replies_sent++;
+	if (unlikely(!taken)) {
+		*out_tail(q) = m;
+		out_add(q, 1);
+		q->out_old = q->out_count;
+		q->total.tx_full++;
+	}
+	return true;
+}
+
+static inline bool rx_lone_reply(struct queue *q, const struct rte_mbuf *m, const struct frame *f,
+				 uint64_t now)
+{
+	struct rx_stream *s = rx_stream_of(q, f, PMX_REPLY);
+	if (s == NULL)
+		return false;
+	const struct tx_flow *flow = &q->tx_flow[s->flow];
+	if (!rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
+	    m->data_len != flow->reply_len || m->pkt_len != flow->reply_len || rx_csum_bad(q, m) ||
+	    s->trial != f->pmx.trial || s->next != rx_seq(f) || s->owner != q->id)
+		return false;
+	s->next++;
+	s->recv++;
+	if (q->windowed)
+		rx_credit(q, s, 1, now);
+	q->lone_rtt = &q->trial[f->pmx.trial].rtt[s->flow * q->trial[f->pmx.trial].rtt_stride];
+	q->lone_tsc = (now - rx_tsc(f)) & 0xffffffffffff;
+	q->total.replies_received++;
+	q->in_done = 1;
+	return true;
+}
+
+// One burst; returns its size, and in *now the instant at which it was found, where it was read: a
+// lone request is answered without.
 static inline uint32_t rx_poll(struct queue *q, uint64_t *now)
 {
-	struct rte_mbuf *m[BURST_MAX];
-	uint32_t n = rte_eth_rx_burst(q->port, q->id, m, q->burst);
-	if (n > 0) {
+	uint32_t n = rte_eth_rx_burst(q->port, q->id, q->in, q->burst);
+	if (n == 0)
+		return 0;
+	if (n == 1) {
+		struct frame *f = rte_pktmbuf_mtod(q->in[0], struct frame *);
+		if (f->pmx.verkind == PMX_VERKIND(PMX_REQUEST) && rx_lone_request(q, q->in[0], f))
+			return 1;
 		*now = rte_rdtsc();
-		rx_take(q, m, n, *now);
+		if (f->pmx.verkind == PMX_VERKIND(PMX_REPLY) && rx_lone_reply(q, q->in[0], f, *now))
+			return 1;
+	} else {
+		*now = rte_rdtsc();
 	}
+	rx_take(q, n, *now);
 	return n;
 }

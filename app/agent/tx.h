@@ -15,25 +15,35 @@ static inline uint16_t tx_sum(const struct tx_stream *s)
 	return sum;
 }
 
-// Writes one request into m, sent at `tsc`.
+// Writes one request into m, sent at `tsc`. A lone one is copied by the PMD at once: its stores lie
+// as the copy of 60 bytes loads them (16 at 28 and at 44), so that what was just stored can be
+// passed on and is not waited for. In a burst there is time, and fewer instructions are faster.
 static inline void tx_build(const struct queue *q, struct tx_stream *s, struct rte_mbuf *m,
-			    uint64_t tsc)
+			    uint64_t tsc, bool lone)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
-	uint32_t tsc_lo = rte_cpu_to_be_32((uint32_t)tsc);
-	uint64_t tsc_hi = rte_cpu_to_be_16((uint16_t)(tsc >> 32));
 	uint64_t seq = rte_cpu_to_be_32((uint32_t)s->seq++);
-	uint64_t tail = s->stream_lo | seq << 16 | tsc_hi << 48;
-	memcpy(d, s->head, sizeof(s->head));
-	memcpy(d + 48, &tail, sizeof(tail));
-	memcpy(d + 56, &tsc_lo, sizeof(tsc_lo));
+	uint64_t tsc_be = rte_cpu_to_be_64(tsc) >> 16; // 48 bits
+	uint64_t tail = s->stream_lo | seq << 16 | tsc_be << 48;
+	uint16_t csum = tx_sum(s);
 	if (q->csum_hw) {
 		m->ol_flags |= RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
 		m->l2_len = sizeof(struct rte_ether_hdr);
 		m->l3_len = sizeof(struct rte_ipv4_hdr);
 	} else {
-		uint16_t csum =
-			csum_udp((uint64_t)tx_sum(s) + (uint32_t)tail + (tail >> 32) + tsc_lo);
+		csum = csum_udp((uint64_t)csum + (uint32_t)tail + (tail >> 32) + (tsc_be >> 16));
+	}
+	if (lone) {
+		uint64_t ports = load64(s->head + 36) & ~(0xffffULL << 32);
+		memcpy(d, s->head, 32);
+		store_pair(d + 28, load64(s->head + 28), ports | (uint64_t)csum << 32);
+		store_pair(d + 44, load32(s->head + 44) | tail << 32,
+			   tail >> 32 | tsc_be >> 16 << 32);
+	} else {
+		uint32_t tsc_lo = (uint32_t)(tsc_be >> 16);
+		memcpy(d, s->head, sizeof(s->head));
+		memcpy(d + 48, &tail, sizeof(tail));
+		memcpy(d + 56, &tsc_lo, sizeof(tsc_lo));
 		memcpy(d + UDP_CSUM_AT, &csum, sizeof(csum));
 	}
 	m->data_len = s->frame_len;
@@ -63,7 +73,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 	}
 	uint32_t stream = g->first + g->cursor, end = g->first + g->count;
 	for (uint32_t i = 0; i < n; i++) {
-		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i));
+		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i), false);
 		m[i]->hash.usr = stream;
 		stream = stream + 1 < end ? stream + 1 : g->first;
 	}
@@ -91,7 +101,7 @@ static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t stream = window_spend(&q->window);
-		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i));
+		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i), n == 1);
 		m[i]->hash.usr = stream;
 	}
 	out_add(q, n);

@@ -117,13 +117,15 @@ int worker_run(void *arg)
 	q->total.lcore = (uint64_t)sched_getcpu();
 
 	while (!atomic_load_explicit(&q->shared->quit, memory_order_relaxed)) {
-		uint64_t now;
+		uint64_t now = 0;
 		uint32_t work = rx_poll(q, &now);
 		if (work == 0) {
 			if (needs_no_clock(q, empty)) {
 				empty++;
 				continue;
 			}
+			now = rte_rdtsc();
+		} else if (now == 0) {
 			now = rte_rdtsc();
 		}
 		// a turn lasts until the next reading
@@ -132,12 +134,15 @@ int worker_run(void *arg)
 			q->total.busy_tsc += now - last;
 		last = now;
 
-		if (unlikely(now >= q->next_event))
+		if (unlikely(now >= q->next_event)) {
+			rx_release(q); // a trial that closes has all of its round trips
 			housekeeping(q, now, every);
+		}
 		if (q->sending)
 			work += tx_due(q, work > FEW ? rte_rdtsc() : now);
 		if (q->out_count > 0)
 			work += out_flush(q);
+		rx_release(q);
 
 		empty = work > 0 ? 0 : empty + 1;
 		if (empty > IDLE_POLLS && q->idle != IDLE_SPIN)

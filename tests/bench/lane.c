@@ -104,7 +104,7 @@ int lane_phases(void *arg)
 	struct reading a = read_lane(l);
 	uint64_t own = rdtsc_cycles();
 	double skipped = 0;
-	uint64_t found;
+	uint64_t found = 0;
 	while (!atomic_load_explicit(&q->shared->quit, memory_order_relaxed)) {
 		double before = lane_now(q);
 		uint64_t t0 = rte_rdtsc();
@@ -115,6 +115,7 @@ int lane_phases(void *arg)
 		uint64_t t2 = rte_rdtsc();
 		if (q->out_count > 0)
 			out_flush(q);
+		rx_release(q);
 		uint64_t t3 = rte_rdtsc();
 		if (t3 - t0 > INTERRUPTED_TSC) {
 			skipped += lane_now(q) - before;

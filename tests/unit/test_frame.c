@@ -88,7 +88,7 @@ static void requests_have_good_checksums(void **state)
 		memcpy(t.head, &f, sizeof(t.head));
 		struct frame blank = { 0 };
 		struct frame *out = packet_make(&p, &blank, 0);
-		tx_build(&q, &t, &p.m, tsc);
+		tx_build(&q, &t, &p.m, tsc, i % 2 == 0);
 		assert_true(checksums_good(&p));
 		assert_int_equal(p.m.data_len, frame_len(s.payload_bytes));
 		assert_int_equal(be32_pair(out->pmx.seq), seq);

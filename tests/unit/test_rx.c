@@ -116,7 +116,9 @@ static struct rte_mbuf *mbuf_of(struct rig *r, const struct frame_spec *s, uint8
 
 static void give(struct rig *r, struct rte_mbuf *m)
 {
-	rx_take(r->q, &m, 1, 5000);
+	r->q->in[0] = m;
+	rx_take(r->q, 1, 5000);
+	rx_release(r->q);
 }
 
 static void give_frame(struct rig *r, enum pmx_kind kind, uint32_t stream, uint8_t trial,
