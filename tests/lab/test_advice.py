@@ -1,0 +1,170 @@
+"""What to do next, in situations made for it: the rule fires, and its evidence names the host."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from harness import LATE_MAX_S, ROOT, calm, pmx, until
+
+TRIES = 4
+
+
+def pids(lab, host):
+    """The agent proper last: its supervisor, the parent, does nothing but wait."""
+    return sorted(lab.agents(host))
+
+
+def advice(summary):
+    return {row["rule"]: row for row in summary["advice"]}
+
+
+def counted(folder):
+    """A directory of profiles in which af_packet counts what it misses. It does not: so this is for
+    runs in which the fabric alone loses."""
+    source = (ROOT / "drivers-config/af_packet.yaml").read_text()
+    folder.mkdir(exist_ok=True)
+    (folder / "af_packet.yaml").write_text(source + "\ncounts_missed: yes\n")
+    return folder
+
+
+@pytest.fixture
+def told(lab, write, tmp_path):
+    """Summary of a run with these faults; made again when an agent was kept from its CPU."""
+    def told(*faults, options=(), codes=(0,), **words):
+        words = {"rate": 500, "warmup": "0s", "duration": "2s", **words}
+        matrix = write(lab.matrix(**words))
+        for _ in range(TRIES):
+            lab.fault("clear")
+            for fault in faults:
+                lab.fault("drop", *fault)
+            summary = pmx("run", matrix, "--json", "-", *options).expect(*codes).json
+            if max(host["lateness_max_us"] or 0 for host in summary["hosts"]) < 1e6 * LATE_MAX_S:
+                break
+            calm()
+        return summary
+    return told
+
+
+def test_fabric_drop(lab, told, tmp_path):
+    lost = told(["--from", "h1", "--to", "h2", "--dport", 5300, "--every", 10],
+                options=["--drivers", counted(tmp_path / "drivers")])
+    rule = advice(lost)["forward loss"]
+    assert "worst h1 to h2" in rule["evidence"] and "dropped 0 packets" in rule["evidence"]
+    assert "switches from h1 to h2" in rule["fix"]
+    assert "return loss" not in advice(lost) and "receiver drops" not in advice(lost)
+
+
+def test_fabric_or_receiver(lab, told):
+    """A driver that does not count what it misses: the two are not told apart, and that is said."""
+    rule = advice(told(["--from", "h1", "--to", "h2", "--dport", 5300, "--every", 10]))
+    assert "on the way to h2" in rule["loss unattributed"]["evidence"]
+    assert "forward loss" not in rule and "receiver drops" not in rule
+
+
+def test_reply_only_drop(lab, told):
+    rule = advice(told(["--from", "h2", "--to", "h1", "--sport", 5300, "--every", 10]))
+    assert "those of h2 to h1" in rule["return loss"]["evidence"]
+    assert "forward loss" not in rule
+
+
+def test_dead_column(lab, told):
+    rule = advice(told(["--to", "h3", "--dport", 5300]))
+    assert "requests for h3 none arrived" in rule["dead column"]["evidence"]
+    assert "its own requests do arrive" in rule["dead column"]["evidence"]
+    assert "h3" in rule["sick grid"]["evidence"] and "column" in rule["sick grid"]["evidence"]
+    assert "dead row" not in rule
+
+
+def test_dead_row(lab, told):
+    rule = advice(told(["--from", "h3", "--dport", 5300]))
+    assert "that h3 sent none arrived" in rule["dead row"]["evidence"]
+    assert "dead column" not in rule
+
+
+def test_sick_column(lab, told):
+    rule = advice(told(["--to", "h2", "--every", 5]))
+    assert "sick column" in rule["sick grid"]["evidence"] and "h2" in rule["sick grid"]["evidence"]
+
+
+def test_nothing_fired(lab, told):
+    summary = told()
+    late = max(host["lateness_p99_us"] for host in summary["hosts"])
+    if summary["totals"]["lost"] or summary["totals"]["unsent"] or late > 1000:
+        pytest.skip("the machine is too busy for a run in which nothing happens")
+    rules = [rule for rule in advice(summary) if rule not in ("box busy", "queues filling")]
+    assert rules in ([], ["raise the rate"])
+    if rules:
+        assert "pmx run" in advice(summary)["raise the rate"]["fix"]
+
+
+def test_few_streams(lab, write):
+    """Two queues, one stream, as fast as it goes: one queue works, and streams would help."""
+    tree = lab.matrix(rate=1000, warmup="0s", duration="2s", queues=2)
+    tree["defaults"]["idle"] = "spin"
+    tree["traffic"] = {"pattern": "cells", "cells": {"h1": {"h2": "max"}}, "streams": 1}
+    summary = pmx("run", write(tree), "--json", "-").expect(0).json
+    rule = advice(summary)["tool at its ceiling"]
+    assert "of h1 is busy" in rule["evidence"]
+    assert "1 streams for 2 queues" in rule["fix"] and "'streams'" in rule["fix"]
+
+
+def test_target_not_reached(lab, write):
+    """Far beyond what any core sends."""
+    tree = lab.matrix(rate=1000, warmup="0s", duration="2s")
+    tree["traffic"] = {"pattern": "cells", "cells": {"h1": {"h2": "40M"}}}
+    summary = pmx("run", write(tree), "--json", "-").expect(0).json
+    assert summary["totals"]["achieved_pct"] < 90
+    rules = advice(summary)
+    rule = rules.get("tool at its ceiling") or rules["short of target"]
+    assert "h1" in rule["evidence"] and "of its target" in rule["evidence"]
+
+
+@pytest.fixture
+def running(lab, write, spawn):
+    """A run of some seconds, when its requests are being counted in the fabric."""
+    def running(*options, duration="6s"):
+        matrix = write(lab.matrix(rate=500, warmup="0s", duration=duration))
+        lab.fault("count", "--from", "h1", "--to", "h3", "--dport", 5300)
+        run = spawn("run", matrix, "--json", "-", *options)
+        until(lambda: lab.counter() > 200 or not run.running(), 60, "traffic")
+        return run
+    return running
+
+
+def test_dead_host(lab, running):
+    run = running()
+    for pid in pids(lab, "h2"):
+        os.kill(pid, signal.SIGKILL)
+    rule = advice(run.wait(60).expect(4).json)["dead host"]
+    assert "1 of 3 hosts not measured: h2" in rule["evidence"] and "pmx logs" in rule["fix"]
+
+
+def test_sender_kept_from_its_cpu(lab, running):
+    """Stopped beyond the end of its window: short of target, and not because it was busy."""
+    run = running(duration="4s")
+    agent = pids(lab, "h1")[-1]
+    os.kill(agent, signal.SIGSTOP)
+    time.sleep(4.5)
+    os.kill(agent, signal.SIGCONT)
+    summary = run.wait(60).json
+    rule = advice(summary)["short of target"]
+    assert "h1 offered" in rule["evidence"] and "unsent" in rule["evidence"]
+    assert "'lcores'" in rule["fix"] or "port" in rule["fix"]
+
+
+def test_receiver_too_slow(lab, write, spawn):
+    """It stands still until its rings are full: what is lost on the way to it is put down to it."""
+    tree = lab.matrix(rate=1000, warmup="0s", duration="5s")
+    tree["traffic"] = {"pattern": "cells", "cells": {"h1": {"h2": "40k"}}}
+    lab.fault("count", "--from", "h1", "--to", "h2", "--dport", 5300)
+    run = spawn("run", write(tree), "--json", "-")
+    until(lambda: lab.counter() > 2000 or not run.running(), 60, "traffic")
+    agent = pids(lab, "h2")[-1]
+    os.kill(agent, signal.SIGSTOP)
+    time.sleep(2)
+    os.kill(agent, signal.SIGCONT)
+    summary = run.wait(60).json
+    rule = advice(summary)["loss unattributed"]
+    assert "on the way to h2" in rule["evidence"] and "NIC of h2" in rule["fix"]
