@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define FIELDS_MAX 64
-#define SAME_S 0.0005 // instants have three decimals
+#define SAME_S 0.0005	// instants have three decimals
+#define NUMBER_MAX 1e15 // sums of it stay exact
 
 enum field {
 	TS,
@@ -83,7 +84,15 @@ static double number(const struct reading *r, enum field f)
 	char *end;
 	double v = strtod(r->value[f], &end);
 
-	return r->value[f][0] == '\0' || *end != '\0' || !(v >= 0) ? NAN : v;
+	return r->value[f][0] == '\0' || *end != '\0' || !(v >= 0 && v < NUMBER_MAX) ? NAN : v;
+}
+
+// Payload bytes; 0 = unknown.
+static uint32_t bytes(const struct reading *r, enum field f)
+{
+	double v = number(r, f);
+
+	return v <= PAYLOAD_MAX_BYTES ? (uint32_t)v : 0;
 }
 
 static void mean_add(struct mean *m, double v, double weight)
@@ -137,7 +146,7 @@ static uint64_t packets(const struct reading *r, enum field count, enum field pp
 
 	if (isnan(n))
 		n = number(r, pps) * r->length_s;
-	return isnan(n) ? 0 : (uint64_t)llround(n);
+	return n < NUMBER_MAX ? (uint64_t)llround(n) : 0;
 }
 
 static int find_peer(const struct reading *r, uint32_t *peer, struct err *e)
@@ -162,8 +171,8 @@ static int take_tx(struct reading *r, struct err *e)
 	if (r->tx_of[peer] == 0) {
 		p->tx[p->tx_count] = (struct part_tx){
 			.peer = peer,
-			.req_bytes = (uint32_t)number(r, SIZE),
-			.rep_bytes = (uint32_t)number(r, REP_SIZE),
+			.req_bytes = bytes(r, SIZE),
+			.rep_bytes = bytes(r, REP_SIZE),
 			.rate_pps =
 				isnan(number(r, TARGET_PPS)) ? RATE_UNPACED : number(r, TARGET_PPS),
 			.unsent = COUNTER_UNKNOWN,
@@ -205,8 +214,8 @@ static int take_rx(struct reading *r, struct err *e)
 	if (r->rx_of[peer] == 0) {
 		p->rx[p->rx_count] = (struct part_rx){
 			.peer = peer,
-			.req_bytes = (uint32_t)number(r, SIZE),
-			.rep_bytes = (uint32_t)number(r, REP_SIZE),
+			.req_bytes = bytes(r, SIZE),
+			.rep_bytes = bytes(r, REP_SIZE),
 			.replied = COUNTER_UNKNOWN,
 			.reply_unsent = COUNTER_UNKNOWN,
 			.dup = COUNTER_UNKNOWN,
