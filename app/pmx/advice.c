@@ -157,16 +157,13 @@ static void raise_rate(const struct summary *s, struct advice *a)
 	}
 	*a = (struct advice){ .rule = "raise the rate" };
 	because(a, "nothing stands in the way: the target was offered and came back");
+	fix(a, "pmx run %s --scale %.1f", m->file, factor);
 	if (m->traffic.pattern == PATTERN_CELLS || m->traffic.rate.max || m->traffic.line_pct > 0 ||
-	    !(m->traffic.rate.pps > 0)) {
-		fix(a, "raise the rates in %s to %.1f times what they are, then: pmx run %s",
-		    m->file, factor, m->file);
+	    !(m->traffic.rate.pps > 0))
 		return;
-	}
 	rate_text(m->traffic.rate.pps, now, sizeof(now));
 	rate_text(m->traffic.rate.pps * factor, rate, sizeof(rate));
-	fix(a, "raise the rate: 'rate: %s' instead of %s in %s, then: pmx run %s", rate, now,
-	    m->file, m->file);
+	fix(a, ", or for good 'rate: %s' instead of %s in %s", rate, now, m->file);
 }
 
 size_t advice_build(const struct summary *s, struct advice out[ADVICE_MAX])

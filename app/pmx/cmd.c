@@ -281,6 +281,23 @@ static void set_user(struct matrix *m, const char *user)
 	}
 }
 
+// False when a rate gets beyond what there is.
+static bool scale_rate(struct rate *rate, double *line_pct, double scale)
+{
+	rate->pps *= scale;
+	*line_pct *= scale;
+	return rate->pps <= RATE_MAX_PPS && *line_pct <= 100;
+}
+
+static bool scale_rates(struct matrix *m, double scale)
+{
+	bool good = scale_rate(&m->traffic.rate, &m->traffic.line_pct, scale);
+
+	for (size_t i = 0; i < m->traffic.cell_count; i++)
+		good &= scale_rate(&m->traffic.cell[i].rate, &m->traffic.cell[i].line_pct, scale);
+	return good;
+}
+
 int cmd_load(const struct opts *o, struct matrix *m)
 {
 	struct err e = { 0 };
@@ -302,5 +319,12 @@ int cmd_load(const struct opts *o, struct matrix *m)
 		m->timing.duration_ns = o->for_ns;
 	if (opt_given(o, &o->warmup_ns))
 		m->timing.warmup_ns = o->warmup_ns;
+	if (opt_given(o, &o->scale) && !scale_rates(m, o->scale)) {
+		complain("option '--scale': '%.9g': a rate gets over %g packets/s or 100 %% of the "
+			 "line",
+			 o->scale, RATE_MAX_PPS);
+		matrix_free(m);
+		return EXIT_USAGE;
+	}
 	return EXIT_GOOD;
 }

@@ -87,5 +87,5 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // One line on stderr, unless --quiet or --dry-run: what is going on.
 void note(const struct opts *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // Reads the matrix of o->arg and lays the options over it that mean the same (--user, --remote-dir,
-// --for, --warmup). 0, or EXIT_USAGE after saying why; then there is nothing to free.
+// --for, --warmup, --scale). 0, or EXIT_USAGE after saying why; then there is nothing to free.
 int cmd_load(const struct opts *o, struct matrix *m);

@@ -53,6 +53,8 @@ const struct opt opt_table[] = {
 	  VERBS_LAUNCH, OPT_DURATION, offsetof(struct opts, for_ns), 0, 0 },
 	{ "warmup", 0, "TIME", "PMX_WARMUP", NULL, "warm up for TIME first (else the matrix's timing)",
 	  VERBS_LAUNCH, OPT_DURATION, offsetof(struct opts, warmup_ns), 0, 0 },
+	{ "scale", 0, "N", "PMX_SCALE", "1", "every rate of the matrix times N; max stays max",
+	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK, OPT_NUMBER, offsetof(struct opts, scale), 0.000001, 1000000 },
 	{ "allow-partial", 0, NULL, "PMX_ALLOW_PARTIAL", NULL,
 	  "leave out hosts that fail before the start, measure the others",
 	  VERBS_LAUNCH, OPT_FLAG, offsetof(struct opts, allow_partial), 0, 0 },

@@ -56,6 +56,7 @@ struct opts {
 
 	// run, start
 	uint64_t for_ns, warmup_ns;
+	double scale;
 	bool allow_partial;
 	const char *drivers;
 

@@ -168,3 +168,14 @@ def test_receiver_too_slow(lab, write, spawn):
     summary = run.wait(60).json
     rule = advice(summary)["loss unattributed"]
     assert "on the way to h2" in rule["evidence"] and "NIC of h2" in rule["fix"]
+
+
+def test_scale(lab, write):
+    """The command that the advice ends with."""
+    matrix = write(lab.matrix(rate=500, warmup="0s", duration="1s"))
+    once = pmx("check", matrix, "--json", "-").json["requests_pps"]
+    assert pmx("check", matrix, "--scale", "2.5", "--json", "-").json["requests_pps"] == 2.5 * once
+    summary = pmx("run", matrix, "--scale", "2.5", "--json", "-").expect(0).json
+    assert {flow["target_pps"] for flow in summary["flows"]} == {1250}
+    assert pmx("check", write(lab.matrix(rate="9G")), "--scale", "2").expect(2).err.startswith(
+        "pmx: option '--scale': '2': a rate gets over")

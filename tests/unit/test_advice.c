@@ -184,9 +184,10 @@ static void test_nothing_fired(void **state)
 	static const struct advice_case last[] = {
 		// the busiest queue at 40 %: twice the load brings it to 80
 		{ "raise the rate", nothing, FIRES, NULL,
-		  "'rate: 10k' instead of 5k in lab.yaml, then: pmx run lab.yaml" },
+		  "pmx run lab.yaml --scale 2.0, or for good 'rate: 10k' instead of 5k in "
+		  "lab.yaml" },
 		{ "raise the rate", barely_busy, FIRES, NULL, "'rate: 50k' instead of 5k" },
-		{ "raise the rate", cells, FIRES, NULL, "the rates in lab.yaml to 2.0 times" },
+		{ "raise the rate", cells, FIRES, NULL, "pmx run lab.yaml --scale 2.0" },
 		{ "unpaced", unpaced, FIRES, "30.0 kpps is what these hosts send",
 		  "pmx run lab.yaml" },
 		{ "wait", live, FIRES, NULL, "pmx summarize lab.yaml" },
