@@ -1,6 +1,7 @@
 #include "doctor.h"
 
 #include "doctor_script.h"
+#include "prepare.h"
 #include "probes.h"
 
 #include "footprint.h"
@@ -87,18 +88,10 @@ int doctor_judge(const struct exam *x, struct doctor_host *h, struct err *e)
 
 // --- asking
 
-// "3B:00.0,devargs" as sysfs has it: 0000:3b:00.0.
-static void pci_address(const char *device, char *buf, size_t size)
+// As sysfs writes it: 0000:3b:00.0; "" = none.
+static void pci_of(const struct doctor *d, size_t host, char *buf, size_t size)
 {
-	size_t n = strcspn(device, ",");
-	const char *colon = memchr(device, ':', n);
-
-	if (colon == NULL) {
-		snprintf(buf, size, "%s", "");
-		return;
-	}
-	bool domain = memchr(colon + 1, ':', n - (size_t)(colon + 1 - device)) != NULL;
-	snprintf(buf, size, "%s%.*s", domain ? "" : "0000:", (int)n, device);
+	prepare_pci(&d->matrix->host[host], buf, size);
 	for (char *p = buf; *p != '\0'; p++)
 		*p = (char)tolower((unsigned char)*p);
 }
@@ -177,15 +170,6 @@ static int read_answer(const struct doctor *d, const struct answer *a, struct fa
 	return rc;
 }
 
-static size_t crowd_of(const struct matrix *m, size_t host)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->host_count; i++)
-		n += strcmp(m->host[i].ssh, m->host[host].ssh) == 0;
-	return n;
-}
-
 static int judge(struct doctor *d, size_t host, const char *dir, const struct facts *facts,
 		 struct err *e)
 {
@@ -200,7 +184,6 @@ static int judge(struct doctor *d, size_t host, const char *dir, const struct fa
 		.agent_bytes = d->file.len,
 		.dir = dir,
 		.need_bytes = footprint_bytes(cfg),
-		.crowd = crowd_of(d->matrix, host),
 	};
 
 	x.need_all_bytes = x.need_bytes;
@@ -215,7 +198,6 @@ static int judge(struct doctor *d, size_t host, const char *dir, const struct fa
 int doctor_ask(struct doctor *d, size_t host, struct remote *r, const char *dir, const char *agent,
 	       struct err *e)
 {
-	const struct hostcfg *cfg = &d->plan->host[host];
 	char iface[64], pci[64], *script = doctor_script();
 	struct script s = {
 		.what = "ask the host",
@@ -231,7 +213,7 @@ int doctor_ask(struct doctor *d, size_t host, struct remote *r, const char *dir,
 	if (script == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	iface_of(d, host, iface, sizeof(iface));
-	pci_address(cfg->port.pci, pci, sizeof(pci));
+	pci_of(d, host, pci, sizeof(pci));
 	int rc = ask(r, d->matrix, &s, &a, e);
 	if (rc == 0 && !remote_is_dry(r)) {
 		char line[300];

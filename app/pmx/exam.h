@@ -44,7 +44,6 @@ struct exam {
 	const char *dir;	       // remote_dir on it
 	uint64_t need_bytes;	       // memory of its agent
 	uint64_t need_all_bytes;       // of all agents on that machine (transport local)
-	size_t crowd;		       // hosts reached at the same address
 };
 
 typedef void (*exam_probe)(const struct exam *x, struct finding *f);

@@ -36,18 +36,20 @@ void probe_memory(const struct exam *x, struct finding *f)
 		mend(f, "end what takes it; or fewer queues:, a smaller mtu: in the matrix");
 }
 
-// The command that reserves what is missing.
+// The command that reserves what is missing. pmx prepare does it where the agent insists on pages.
 static void fix_pages(const struct exam *x, struct finding *f, int node, uint64_t have)
 {
 	uint64_t now = 0, more = (x->need_all_bytes - have + PAGE_BYTES - 1) / PAGE_BYTES;
+	char path[128], prepare[160] = "";
 
-	if (node < 0) {
-		fact_u64(x->facts, &now, ANY_NODE + 1);
-		mend(f, "echo %llu > " ANY_NODE, (unsigned long long)(now + more));
-	} else {
-		fact_u64(x->facts, &now, NODES + 1, (unsigned)node);
-		mend(f, "echo %llu > " NODES, (unsigned long long)(now + more), (unsigned)node);
-	}
+	if (node < 0)
+		snprintf(path, sizeof(path), ANY_NODE);
+	else
+		snprintf(path, sizeof(path), NODES, (unsigned)node);
+	fact_u64(x->facts, &now, "%s", path + 1);
+	if (x->cfg->hugepages == HUGE_YES || exam_is_pci(x))
+		snprintf(prepare, sizeof(prepare), "pmx prepare %.120s; or ", x->matrix->file);
+	mend(f, "%secho %llu > %s", prepare, (unsigned long long)(now + more), path);
 }
 
 static void few_pages(const struct exam *x, struct finding *f, uint64_t have, int node)

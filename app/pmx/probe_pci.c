@@ -100,6 +100,12 @@ static bool is_unsafe(const struct exam *x)
 	       fact(x->facts, PCI "iommu_group", exam_pci(x)) == NULL;
 }
 
+static void bind_to_vfio(const struct exam *x, struct finding *f)
+{
+	mend(f, "pmx prepare %.100s; or modprobe vfio-pci && dpdk-devbind.py --bind vfio-pci %s",
+	     x->matrix->file, exam_pci(x));
+}
+
 static void find_iface(const struct exam *x, struct finding *f)
 {
 	const char *name = exam_iface(x);
@@ -134,13 +140,13 @@ static void find_pci(const struct exam *x, struct finding *f)
 		mend(f, "dpdk-devbind.py --bind %s %s", stays, pci);
 	} else if (stays == NULL && now[0] == '\0') {
 		found(f, HEALTH_BLOCKER, "%s is bound to no driver", pci);
-		mend(f, "modprobe vfio-pci; dpdk-devbind.py --bind vfio-pci %s", pci);
+		bind_to_vfio(x, f);
 	} else if (stays == NULL &&
 		   !is_one_of(now, handing_driver,
 			      sizeof(handing_driver) / sizeof(handing_driver[0]))) {
 		found(f, HEALTH_BLOCKER, "%s is on the kernel driver %s: DPDK cannot have it", pci,
 		      now);
-		mend(f, "modprobe vfio-pci; dpdk-devbind.py --bind vfio-pci %s", pci);
+		bind_to_vfio(x, f);
 	} else {
 		found(f, HEALTH_OK, "%s is on %s", pci, now);
 	}
@@ -187,8 +193,10 @@ static void without_group(const struct exam *x, struct finding *f)
 		mend(f, "on the kernel's command line: intel_iommu=on iommu=pt (AMD: iommu=pt)");
 	} else {
 		found(f, HEALTH_BLOCKER, "the device is in no IOMMU group: vfio-pci refuses it");
-		mend(f, "on the kernel's command line: intel_iommu=on iommu=pt; or echo 1 > "
-			"/sys/module/vfio/parameters/enable_unsafe_noiommu_mode");
+		mend(f,
+		     "on the kernel's command line: intel_iommu=on iommu=pt; or, not safe, pmx "
+		     "prepare --noiommu %.100s",
+		     x->matrix->file);
 	}
 }
 

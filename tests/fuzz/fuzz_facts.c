@@ -47,8 +47,7 @@ static void probe_all(const struct facts *f, const struct profile *p, enum idle_
 			  .cfg = &cfg,
 			  .agent = &agent,
 			  .agent_bytes = 1 << 24,
-			  .dir = "/var/tmp/pmx",
-			  .crowd = 3 };
+			  .dir = "/var/tmp/pmx" };
 
 	if (!p->virtual)
 		memcpy(cfg.port.pci, "0000:3b:00.0", sizeof("0000:3b:00.0"));

@@ -127,7 +127,6 @@ static void examine(const char *probe, enum variant v, const char *keys, const s
 		.dir = "/var/tmp/pmx",
 		.need_bytes = footprint_bytes(&p.plan.host[0]),
 		.need_all_bytes = footprint_bytes(&p.plan.host[0]),
-		.crowd = 1,
 	};
 	*f = (struct finding){ 0 };
 	for (size_t i = 0; i < probe_count; i++)
