@@ -1,0 +1,200 @@
+"""Every profile whose PMD runs without a NIC carries a run: real agents, exact counts. af_packet is
+what the lab is made of, and memif stands in test_quickstart.py."""
+
+import re
+import struct
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agents import Fleet, own_peer, tx_row
+from harness import ROOT, assert_identity, measure, pmx
+
+PROFILES = sorted((ROOT / "drivers-config").glob("*.yaml"))
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+
+
+def test_ids_are_dpdks():
+    """A profile on PCI lists the ids that its driver lists, no more and no fewer."""
+    pmds = {"e1000": ("e1000", None), "virtio_pci": ("virtio", "net_virtio"),
+            "ice": ("ice", "net_ice")}
+    checked = 0
+    for path in PROFILES:
+        profile = yaml.safe_load(path.read_text())
+        library, pmd = pmds.get(path.stem, (path.stem, None))
+        found = list(LIBRARIES.glob(f"librte_net_{library}.so.23"))
+        if not profile.get("pci_ids") or not found:
+            continue
+        ids = set()
+        for text in re.findall(rb"PMD_INFO_STRING= (\{.*?\})\0", found[0].read_bytes()):
+            info = yaml.safe_load(text)
+            if pmd in (None, info["name"]):
+                ids |= {f"{v:04x}:{d:04x}" for v, d, *_ in info.get("pci_ids", [])}
+        assert set(profile["pci_ids"]) == ids, path.stem
+        checked += 1
+    if checked == 0:
+        pytest.skip("no libraries of DPDK's drivers here")
+
+
+def test_own_directory(tmp_path, write):
+    """A profile of one's own goes before the one that comes along, file by file, and what is shown
+    reads back equal."""
+    own = tmp_path / "own"
+    own.mkdir()
+    shown = pmx("profile", "show", "memif").expect(0).out
+    (own / "memif.yaml").write_text(shown.replace("rxd: 1024", "rxd: 512"))
+    env = {"PMX_DRIVERS": str(own)}
+    again = pmx("profile", "show", "memif", env=env).expect(0).out
+    assert re.search(r"^rxd: 512 +# memif.yaml:\d+$", again, re.M), again
+    assert f"# profile memif: {own}/memif.yaml" in again
+    plain = [re.sub(r" *#.*", "", text) for text in (shown, again)]
+    assert plain[1] == plain[0].replace("rxd: 1024", "rxd: 512")
+    listed = pmx("profile", "list", "--drivers", own).expect(0).out
+    assert len(listed.splitlines()) == len(PROFILES) + 1
+    assert f"{own}/memif.yaml" in listed and str(ROOT / "drivers-config/null.yaml") in listed
+    matrix = write({**local("memif", "memif"), "remote_dir": str(tmp_path / "remote")})
+    host = pmx("profile", "show", f"{matrix}:left", env=env).expect(0).out
+    assert host.startswith("# device of host left: net_memif0,role=server,"), host
+    assert "rxd: 512" in host
+    (own / "memif.yaml").write_text("rxds: 5\n")
+    assert "unknown key 'rxds'" in pmx("profile", "show", "memif", env=env).expect(2).err
+
+
+def local(left, right, rate="2k", **defaults):
+    return {"pmx": 1, "name": "drivers", "transport": "local",
+            "defaults": {"idle": "sleep", **defaults},
+            "hosts": {"left": {"addr": "198.18.0.1/24", "driver": left},
+                      "right": {"addr": "198.18.0.2/24", "driver": right}},
+            "traffic": {"rate": rate, "streams": 4},
+            "timing": {"warmup": "300ms", "duration": "2s", "drain": "500ms"}}
+
+
+def exact(summary, each):
+    for row in summary["flows"]:
+        assert_identity(row)
+        assert row["sent"] == row["target"] == each
+
+
+@pytest.mark.parametrize("left,right", [("virtio", "vhost"), ("vhost", "virtio")])
+def test_virtio_vhost(tmp_path, write, left, right):
+    """The two sides of a vhost-user socket, whichever comes first; more than the 512 packets that go
+    out without --single-file-segments."""
+    matrix = write({**local(left, right), "remote_dir": str(tmp_path / "remote")})
+    exact(measure(matrix), 4000)
+
+
+def test_virtio_vhost_queues(tmp_path, write):
+    matrix = write({**local("virtio", "vhost", queues=2), "remote_dir": str(tmp_path / "remote")})
+    exact(measure(matrix), 4000)
+
+
+def driven(lab, driver, device="data0", **words):
+    tree = lab.matrix(**{"rate": "500", "warmup": "300ms", "duration": "2s", **words})
+    tree["defaults"].update(driver=driver, device=device)
+    for host in tree["hosts"].values():
+        host.pop("driver", None)
+        host.pop("device", None)
+    return tree
+
+
+def test_pcap(lab, write):
+    """An interface by libpcap: the MAC is no interface's, and what is sent is not received."""
+    exact(measure(write(driven(lab, "pcap"))), 1000)
+
+
+def test_tap(lab, write):
+    """An interface that the agent makes, on a bridge of the host with its data port."""
+    for host in lab.hosts:
+        lab.sh(host, "sysctl -qw net.bridge.bridge-nf-call-iptables=0"
+                     " net.bridge.bridge-nf-call-arptables=0 2>/dev/null;"
+                     "ip link add br0 type bridge stp_state 0 mcast_snooping 0 forward_delay 0 &&"
+                     " ip link set br0 arp off up && ip link set data0 master br0")
+    try:
+        def before():
+            for host in lab.hosts:  # as soon as the agent has made it
+                lab.sh(host, "(i=0; until ip link set dtap0 master br0 2>/dev/null || [ $i -gt 300 ];"
+                             " do sleep 0.1; i=$((i+1)); done) >/dev/null 2>&1 </dev/null &")
+        exact(measure(write(driven(lab, "tap", device="dtap0")), before=before), 1000)
+        assert all(lab.call("exec", h, "ip", "link", "show", "dtap0", check=False).returncode
+                   for h in lab.hosts)  # gone with the agent
+    finally:
+        for host in lab.hosts:
+            lab.sh(host, "ip link set data0 nomaster; ip link del br0")
+
+
+@pytest.fixture
+def lab1(session_lab):
+    """Interfaces of one queue, as af_xdp with one queue needs them."""
+    session_lab.ensure(2, queues=1)
+    yield session_lab
+    session_lab.tidy()
+
+
+def test_af_xdp(lab1, write):
+    exact(measure(write(driven(lab1, "af_xdp"))), 1000)
+    for host in lab1.hosts:
+        assert "xdp" not in lab1.sh(host, "ip link show data0")
+
+
+# --- those that reach nobody
+
+def test_ring(tmp_path):
+    """What is sent comes back: a host that asks itself has every answer."""
+    made = own_peer("h1", {"self": 2000.0}, duration_s=1.0)
+    made["h1"]["port"].update(vdev="net_ring0", pci="", profile="ring")
+    fleet = Fleet(tmp_path, made)
+    try:
+        (trial,) = tx_row(fleet.run(), "h1", "self")
+        assert trial["sent"] == trial["returned"] == 2000
+    finally:
+        fleet.end()
+
+
+def test_null(tmp_path, write):
+    """It swallows what it is given, ARP too: the run says who did not answer, and ends."""
+    tree = {**local("null", "null"), "remote_dir": str(tmp_path / "remote")}
+    tree["timing"]["resolve"] = "2s"
+    done = pmx("run", write(tree)).expect(3)
+    assert "no answer to ARP from" in done.err or "no answer from" in done.err, done
+    assert list((tmp_path / "remote").glob("*/agent.pid")) == []
+
+
+def pcap_file(path, *frames):
+    text = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+    for frame in frames:
+        text += struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame
+    path.write_bytes(text)
+
+
+def frames_of(path):
+    text, at = path.read_bytes(), 24
+    while at < len(text):
+        size = struct.unpack_from("<I", text, at + 8)[0]
+        yield text[at + 16:at + 16 + size]
+        at += 16 + size
+
+
+def test_pcap_files(tmp_path):
+    """From a file come the ARP answers of a peer that never was; into one go the requests, every one of
+    them sent and none answered."""
+    made = own_peer("h1", {"ghost": 1000.0}, duration_s=1.0, drain_s=0.5)
+    config = made["h1"]
+    config["rx"] = []
+    ghost, mac = bytes([198, 18, 0, 77]), bytes.fromhex("02aabbccddee")
+    config["tx"][0]["peer_addr"] = "198.18.0.77"
+    answer = (b"\xff" * 6 + mac + b"\x08\x06\0\1\x08\0\6\4\0\2" + mac + ghost +
+              b"\xff" * 6 + bytes([198, 18, 0, 1]) + bytes(18))
+    pcap_file(tmp_path / "in.pcap", *[answer] * 50)
+    config["port"].update(pci="", profile="pcap",
+                          vdev=f"net_pcap0,rx_pcap={tmp_path}/in.pcap,tx_pcap={tmp_path}/out.pcap")
+    fleet = Fleet(tmp_path, made)
+    try:
+        (trial,) = tx_row(fleet.run(), "h1", "ghost")
+    finally:
+        fleet.end()
+    assert trial["sent"] == 1000 and trial["returned"] == 0
+    sent = Counter(frame[:6] for frame in frames_of(tmp_path / "out.pcap")
+                   if frame[12:14] == b"\x08\0" and frame[23] == 17)
+    assert sent == {mac: 1000}
