@@ -71,6 +71,7 @@ static const struct jm_row port_row[] = {
 	{ "profile", JM_STRING, AT(profile), .min = 1 },
 	{ "unlink_path", JM_STRING, AT(unlink_path) },
 	{ "restart_until_link", JM_BOOL, AT(restart_until_link) },
+	{ "all_queues_of", JM_STRING, AT(all_queues_of) },
 	{ "counts_missed", JM_BOOL, AT(counts_missed) },
 	{ "queues", JM_UINT, AT(queues), .min = 1, .max = LCORES_MAX },
 	{ "rxd", JM_UINT, AT(rxd), .min = 8, .max = 32768 },

@@ -76,7 +76,10 @@ struct hostcfg {
 		// stale socket to remove before the probe, or ""
 		char unlink_path[DEVICE_MAX_BYTES];
 		bool restart_until_link; // stop/start the port until the link is up (memif client)
-		bool counts_missed;	 // imissed is counted: 0 means none
+		// kernel interface that must have `queues` receive queues, and whose XDP program
+		// the agent's end takes off; or ""
+		char all_queues_of[NAME_MAX_BYTES];
+		bool counts_missed; // imissed is counted: 0 means none
 		uint16_t queues, rxd, txd, burst, mtu;
 		enum csum_mode csum;
 		enum rss_mode rss;

@@ -1,7 +1,9 @@
 #include "daemon.h"
 
 #include "eal.h"
+#include "iface.h"
 
+#include "hostcfg.h"
 #include "session.h"
 
 #include <errno.h>
@@ -50,10 +52,23 @@ static void redirect(void)
 	dup2(log, STDERR_FILENO);
 }
 
+// The kernel interface whose XDP program is the agent's: it had none before. "" = there is none.
+static void xdp_iface(char *name, size_t size)
+{
+	struct hostcfg cfg;
+	name[0] = '\0';
+	if (hostcfg_load(SESSION_CONFIG, &cfg, NULL) != 0)
+		return;
+	if (iface_xdp(cfg.port.all_queues_of) == 0)
+		snprintf(name, size, "%s", cfg.port.all_queues_of);
+	hostcfg_free(&cfg);
+}
+
 static int supervise(int (*run)(int ready_fd), int ready_fd)
 {
-	char text[64];
+	char text[64], iface[NAME_MAX_BYTES];
 	int status = 0;
+	xdp_iface(iface, sizeof(iface));
 	pid_t pid = fork();
 	if (pid == 0)
 		_exit(run(ready_fd));
@@ -70,6 +85,8 @@ static int supervise(int (*run)(int ready_fd), int ready_fd)
 		snprintf(text, sizeof(text), "signal %d\n", WTERMSIG(status));
 	else
 		snprintf(text, sizeof(text), "exit %d\n", WEXITSTATUS(status));
+	if (iface[0] != '\0' && iface_xdp(iface) > 0 && iface_xdp_off(iface) == 0)
+		fprintf(stderr, "pmx-agent: the XDP program left on %s is taken off\n", iface);
 	write_file(SESSION_EXIT, text);
 	unlink(SESSION_SOCKET);
 	unlink(SESSION_PID);

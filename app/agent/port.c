@@ -1,6 +1,7 @@
 #include "port.h"
 
 #include "eal.h"
+#include "iface.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,6 +25,20 @@ static int check_queues(const struct port *p, const struct hostcfg *cfg, struct 
 		return 0;
 	return err_set(e, EINVAL, "queues: %u asked, but %s has %u: set queues: %u",
 		       cfg->port.queues, p->driver, have, have);
+}
+
+// What comes in on a queue that is not taken goes to the kernel, and no counter says so.
+static int check_all_queues(const struct hostcfg *cfg, struct err *e)
+{
+	const char *name = cfg->port.all_queues_of;
+	unsigned int have = name[0] != '\0' ? iface_rx_queues(name) : 0;
+	if (have == 0 || have == cfg->port.queues)
+		return 0;
+	return err_set(
+		e, EINVAL,
+		"queues: %u asked, but %s has %u receive queues, and what comes in on others "
+		"is lost: set queues: %u, or say ethtool -L %s combined %u",
+		cfg->port.queues, name, have, have, name, cfg->port.queues);
 }
 
 // Some PMDs (af_packet, memif) name the standard frame whatever their rings hold. What those hold
@@ -101,8 +116,8 @@ int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
 	snprintf(p->driver, sizeof(p->driver), "%s", p->info.driver_name);
 	p->socket = rte_eth_dev_socket_id(p->id);
 	p->counts_missed = cfg->port.counts_missed;
-	if ((r = check_queues(p, cfg, e)) != 0 || (r = configure(p, cfg, e)) != 0 ||
-	    (r = set_mtu(p, cfg, e)) != 0)
+	if ((r = check_queues(p, cfg, e)) != 0 || (r = check_all_queues(cfg, e)) != 0 ||
+	    (r = configure(p, cfg, e)) != 0 || (r = set_mtu(p, cfg, e)) != 0)
 		return r;
 	r = rte_eth_macaddr_get(p->id, &p->mac);
 	return r == 0 ? 0 : err_set(e, -r, "no MAC address: %s", rte_strerror(-r));

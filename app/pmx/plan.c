@@ -41,6 +41,9 @@ static int port_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	c->port.burst = p->burst;
 	c->port.mtu = (uint16_t)(h->mtu != 0 ? h->mtu : smaller(MTU_DEFAULT, p->mtu_max));
 	c->port.csum = p->csum;
+	if (p->all_queues && profile_wants_iface(p) && device_kind(h->device) == DEVICE_IFACE)
+		snprintf(c->port.all_queues_of, sizeof(c->port.all_queues_of), "%.*s",
+			 NAME_MAX_BYTES - 1, h->device);
 	c->port.counts_missed = p->counts_missed;
 	c->port.rss = p->rss;
 	c->port.single_file_segments = p->single_file_segments;

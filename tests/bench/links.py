@@ -231,7 +231,7 @@ class AgentPair(Pair):
               "peer_rx_first": 0}
         rx = {**config["rx"][0], **peer, "rx_first": 0, "peer_tx_first": 0}
         config["port"].update(
-            vdev=self.link.devices(self.folder)[end], profile=self.link.name, unlink_path="",
+            vdev=self.link.devices(self.folder)[end], profile=self.link.name, unlink_path="", all_queues_of="",
             restart_until_link=end == 1 and self.link.client_restarts, queues=1, rxd=1024, txd=1024,
             mtu=1500, csum="sw", rss="none", rss_key="", single_file_segments=self.link.single_file)
         config.update(

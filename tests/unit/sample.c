@@ -51,6 +51,7 @@ void sample_hostcfg(struct hostcfg *c)
 			  .profile = "memif",
 			  .unlink_path = "/var/tmp/pmx/memif.sock",
 			  .restart_until_link = true,
+			  .all_queues_of = "eth1",
 			  .counts_missed = true,
 			  .queues = 2,
 			  .rxd = 512,
