@@ -1,7 +1,5 @@
 """What to do next, in situations made for it: the rule fires, and its evidence names the host."""
 
-import os
-import signal
 import time
 
 import pytest
@@ -11,9 +9,9 @@ from harness import LATE_MAX_S, ROOT, calm, pmx, until
 TRIES = 4
 
 
-def pids(lab, host):
-    """The agent proper last: its supervisor, the parent, does nothing but wait."""
-    return sorted(lab.agents(host))
+def tell_agent(lab, host, signal):
+    """To the agent proper, by its PID on its host."""
+    lab.exec(host, "kill", f"-{signal}", lab.file(host, "/var/tmp/pmx/agent.pid").strip())
 
 
 def advice(summary):
@@ -135,8 +133,7 @@ def running(lab, write, spawn):
 
 def test_dead_host(lab, running):
     run = running()
-    for pid in pids(lab, "h2"):
-        os.kill(pid, signal.SIGKILL)
+    tell_agent(lab, "h2", "KILL")
     rule = advice(run.wait(60).expect(4).json)["dead host"]
     assert "1 of 3 hosts not measured: h2" in rule["evidence"] and "pmx logs" in rule["fix"]
 
@@ -144,10 +141,9 @@ def test_dead_host(lab, running):
 def test_sender_kept_from_its_cpu(lab, running):
     """Stopped beyond the end of its window: short of target, and not because it was busy."""
     run = running(duration="4s")
-    agent = pids(lab, "h1")[-1]
-    os.kill(agent, signal.SIGSTOP)
+    tell_agent(lab, "h1", "STOP")
     time.sleep(4.5)
-    os.kill(agent, signal.SIGCONT)
+    tell_agent(lab, "h1", "CONT")
     summary = run.wait(60).json
     rule = advice(summary)["short of target"]
     assert "h1 offered" in rule["evidence"] and "unsent" in rule["evidence"]
@@ -161,10 +157,9 @@ def test_receiver_too_slow(lab, write, spawn):
     lab.fault("count", "--from", "h1", "--to", "h2", "--dport", 5300)
     run = spawn("run", write(tree), "--json", "-")
     until(lambda: lab.counter() > 2000 or not run.running(), 60, "traffic")
-    agent = pids(lab, "h2")[-1]
-    os.kill(agent, signal.SIGSTOP)
+    tell_agent(lab, "h2", "STOP")
     time.sleep(2)
-    os.kill(agent, signal.SIGCONT)
+    tell_agent(lab, "h2", "CONT")
     summary = run.wait(60).json
     rule = advice(summary)["loss unattributed"]
     assert "on the way to h2" in rule["evidence"] and "NIC of h2" in rule["fix"]
