@@ -280,7 +280,7 @@ int sick_find(const struct summary *s, struct sick *out, struct err *e)
 	}
 	grid_free(&g);
 	free(member);
-	if (ret < 0)
+	if (out->kind == SICK_NONE)
 		sick_free(out);
 	return ret;
 }
