@@ -89,7 +89,7 @@ bool rule_schedule_off(const struct summary *s, struct advice *a)
 {
 	for (size_t i = 0; i < s->flow_count && !s->running; i++) {
 		const struct sum_flow *f = &s->flow[i];
-		double due = f->target_pps * s->host[f->src].window_s;
+		double due = f->target_pps * f->measured_s;
 
 		// each stream's first request may fall on either side of the window's edge
 		if (!known(f->target) || isnan(due) ||

@@ -7,7 +7,7 @@ const struct grid grid_table[] = {
 	{ "delivered", "delivered_pps", "requests that the destination counted, packets/s" },
 	{ "loss", "loss_pct", "requests without a reply, %" },
 	{ "rtt_p99", "rtt_p99_us", "99th percentile of the round trip, us" },
-	{ "coverage", "measured_s", "seconds for which the pair was measured" },
+	{ "coverage", "covered_s", "seconds for which the pair was measured" },
 };
 const size_t grid_count = sizeof(grid_table) / sizeof(grid_table[0]);
 
@@ -17,7 +17,8 @@ void render_grid(FILE *f, const struct summary *s, const struct grid *g)
 	size_t column = table_find(&t, g->key);
 	struct cell cell[COLUMNS_MAX];
 	char buf[CELL_TEXT_MAX];
-	size_t flow = 0; // they are sorted by source and destination
+	// sorted by source and destination; a pair's second flow, behind them all, has no cell
+	size_t flow = 0;
 
 	fputs("src\\dst", f);
 	for (size_t dst = 0; dst < s->host_count; dst++)

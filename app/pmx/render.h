@@ -14,7 +14,7 @@
 
 struct report_opts {
 	const char *json;   // file, "-" = stdout (then nothing else goes there), NULL = none
-	const char *report; // directory of flows.csv, hosts.csv, queues.csv; NULL = none
+	const char *report; // directory of the tables as CSV; NULL = none
 	const char *grid;   // directory of the N x N CSVs; NULL = none
 	size_t top;	    // rows of the tables of the worst; 0 = DEFAULT_TOP
 	bool verbose;	    // every host, queue and flow in the text
@@ -33,6 +33,10 @@ bool report_colour(FILE *f);
 // (ferror).
 int render_text(FILE *f, const struct summary *s, const struct report_opts *o, struct err *e);
 int render_json(FILE *f, const struct summary *s, struct err *e);
+
+// Coverage and layers of a rotation; nothing without one.
+int render_layers_text(FILE *f, const struct summary *s, const struct report_opts *o,
+		       struct err *e);
 
 struct table;
 void render_table_text(FILE *f, const struct table *t, bool colour);

@@ -57,6 +57,32 @@ static void put_run(struct json_put *j, const struct summary *s)
 	json_put_end(j, '}');
 }
 
+// null without one.
+static void put_rotation(struct json_put *j, const struct summary *s)
+{
+	if (s->rotation.layers == 0) {
+		json_put_null(j, "rotation");
+		return;
+	}
+	json_put_key(j, "rotation");
+	json_put_begin(j, '{');
+	json_put_count(j, "layers", s->rotation.layers);
+	json_put_real(j, "dwell_s", (double)s->rotation.dwell_ns / 1e9);
+	json_put_real(j, "cycle_s", (double)s->rotation.dwell_ns / 1e9 * s->rotation.layers);
+	json_put_end(j, '}');
+}
+
+static void put_coverage(struct json_put *j, const struct summary *s)
+{
+	json_put_key(j, "coverage");
+	json_put_begin(j, '{');
+	json_put_count(j, "pairs", s->coverage.pairs);
+	json_put_count(j, "pairs_measured", s->coverage.measured);
+	json_put_real(j, "pair_least_s", s->coverage.least_s);
+	json_put_real(j, "pair_most_s", s->coverage.most_s);
+	json_put_end(j, '}');
+}
+
 static void put_verdict(struct json_put *j, const struct summary *s)
 {
 	struct limit_check limit[LIMITS_MAX];
@@ -102,6 +128,7 @@ int render_json(FILE *f, const struct summary *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	struct table hosts = table_hosts(s, NULL), flows = table_flows(s, NULL, s->flow_count);
+	struct table layers = table_layers(s, NULL);
 	struct table queue = table_queues(&queues), next = table_advice(advice, advices);
 
 	json_put_begin(&j, '{');
@@ -109,11 +136,14 @@ int render_json(FILE *f, const struct summary *s, struct err *e)
 	json_put_text(&j, "pmx_version", PMX_VERSION);
 	json_put_text(&j, "unit_of_counts", "packets");
 	put_run(&j, s);
+	put_rotation(&j, s);
+	put_coverage(&j, s);
 	put_verdict(&j, s);
 	put_totals(&j, s);
 	put_table(&j, &hosts);
 	put_table(&j, &queue);
 	put_table(&j, &flows);
+	put_table(&j, &layers);
 	put_table(&j, &next);
 	json_put_end(&j, '}');
 	fputc('\n', f);

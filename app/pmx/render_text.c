@@ -394,6 +394,8 @@ int render_text(FILE *f, const struct summary *s, const struct report_opts *o, s
 		ret = put_queues(&p, o, e);
 	if (ret == 0)
 		ret = put_flows(&p, o, e);
+	if (ret == 0)
+		ret = render_layers_text(f, s, o, e);
 	if (ret < 0)
 		return ret;
 	put_advice(&p);

@@ -95,12 +95,12 @@ static int write_report(const char *dir, const struct summary *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	const struct table table[] = {
-		table_flows(s, NULL, s->flow_count),
-		table_hosts(s, NULL),
-		table_queues(&list),
+		table_flows(s, NULL, s->flow_count), table_hosts(s, NULL), table_queues(&list),
+		table_layers(s, NULL), // the last: only with a rotation
 	};
+	size_t tables = sizeof(table) / sizeof(table[0]) - (s->rotation.layers == 0);
 	ret = make_dirs(dir, e);
-	for (size_t i = 0; ret == 0 && i < sizeof(table) / sizeof(table[0]); i++) {
+	for (size_t i = 0; ret == 0 && i < tables; i++) {
 		struct content c = { .s = s, .table = &table[i] };
 		ret = write_in(dir, table[i].key, &c, e);
 	}

@@ -133,8 +133,10 @@ int hosts_take(const struct summary_input *in, struct sum_part *const *part, str
 		s->windowed = s->windowed || (h->measured && part[i]->windowed);
 		s->running = s->running || (h->measured && !part[i]->done);
 		s->measured_hosts += h->measured;
-		if (h->measured)
+		if (h->measured) {
 			count_add(&s->foreign, foreign_frames(h));
+			s->rotation = part[i]->rotation;
+		}
 		if (h->window_s > 0) {
 			window_s += h->window_s;
 			windows++;
@@ -151,6 +153,11 @@ int hosts_take(const struct summary_input *in, struct sum_part *const *part, str
 void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 {
 	struct sum_host *src = &s->host[f->src], *dst = &s->host[f->dst];
+	// a host's rates are over its window
+	double sent_pps = f->sent_pps * f->sent_share;
+	double returned_pps = f->returned_pps * f->sent_share;
+	double delivered_pps = f->delivered_pps * f->served_share;
+	double replied_pps = f->replied_pps * f->served_share;
 
 	src->tx_streams += f->streams;
 	count_add(&src->target, f->target);
@@ -160,10 +167,10 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 	count_add(&src->unsent, f->unsent);
 	count_add(&src->returned, f->returned);
 	loss_add(&src->lost, f->lost);
-	rate_add(&src->sent_pps, f->sent_pps);
-	rate_add(&src->returned_pps, f->returned_pps);
-	rate_add(&src->egress_l1_bps, l1_bps(f->sent_pps, f->req_bytes));
-	rate_add(&src->ingress_l1_bps, l1_bps(f->returned_pps, f->rep_bytes));
+	rate_add(&src->sent_pps, sent_pps);
+	rate_add(&src->returned_pps, returned_pps);
+	rate_add(&src->egress_l1_bps, l1_bps(sent_pps, f->req_bytes));
+	rate_add(&src->ingress_l1_bps, l1_bps(returned_pps, f->rep_bytes));
 	count_add(&src->delivered_to, f->delivered);
 	loss_add(&src->lost_forward, f->lost_forward);
 	loss_add(&src->lost_back, f->lost_back);
@@ -172,9 +179,9 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 	count_add(&dst->served, f->delivered);
 	count_add(&dst->replied, f->replied);
 	count_add(&dst->reply_unsent, f->reply_unsent);
-	rate_add(&dst->served_pps, f->delivered_pps);
-	rate_add(&dst->egress_l1_bps, l1_bps(f->replied_pps, f->rep_bytes));
-	rate_add(&dst->ingress_l1_bps, l1_bps(f->delivered_pps, f->req_bytes));
+	rate_add(&dst->served_pps, delivered_pps);
+	rate_add(&dst->egress_l1_bps, l1_bps(replied_pps, f->rep_bytes));
+	rate_add(&dst->ingress_l1_bps, l1_bps(delivered_pps, f->req_bytes));
 
 	// lost on the way to the destination, and on the way back to the source; sorted out by
 	// cause in hosts_finish, when all of a host's losses are here

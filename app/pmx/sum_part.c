@@ -42,6 +42,24 @@ static double window_of(const struct result *r, uint64_t now_ns)
 	return window_s;
 }
 
+// The part of that in which a layer was on.
+static double on_of(const struct result *r, uint32_t layer, double window_s, uint64_t now_ns)
+{
+	bool done = strcmp(r->state, "done") == 0;
+	double on_s = 0;
+
+	if (r->rotation.layers == 0 || isnan(window_s))
+		return window_s;
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct trial *trial = &r->trial[t];
+		uint64_t end_ns = end_of(trial, done, now_ns);
+
+		if (has_begun(trial, now_ns))
+			on_s += (double)result_on_ns(r, trial, layer, end_ns) / 1e9;
+	}
+	return on_s;
+}
+
 static bool measuring_began(const struct result *r, uint64_t now_ns)
 {
 	for (size_t t = 0; t < r->trial_count; t++)
@@ -312,7 +330,7 @@ static bool keep(struct hist_packed **to, const struct hist *h)
 }
 
 static int take_flows(struct sum_part *p, const struct names *names, const struct result *r,
-		      struct err *e)
+		      uint64_t now_ns, struct err *e)
 {
 	struct hist *rtt = malloc(sizeof(*rtt)), *lateness = malloc(sizeof(*lateness));
 	int ret = 0;
@@ -327,12 +345,16 @@ static int take_flows(struct sum_part *p, const struct names *names, const struc
 	hist_reset(lateness);
 	for (; ret == 0 && p->tx_count < r->tx_count; p->tx_count++) {
 		struct part_tx *f = &p->tx[p->tx_count];
+		f->layer = r->tx[p->tx_count].layer;
+		f->on_s = on_of(r, f->layer, p->host.window_s, now_ns);
 		ret = find_peer(names, r, r->tx[p->tx_count].peer, &f->peer, e);
 		if (ret == 0 && take_tx(f, r, &r->tx[p->tx_count], rtt) < 0)
 			ret = err_set(e, ENOMEM, "no memory for a histogram");
 	}
 	for (; ret == 0 && p->rx_count < r->rx_count; p->rx_count++) {
 		struct part_rx *f = &p->rx[p->rx_count];
+		f->layer = r->rx[p->rx_count].layer;
+		f->on_s = on_of(r, f->layer, p->host.window_s, now_ns);
 		ret = find_peer(names, r, r->rx[p->rx_count].peer, &f->peer, e);
 		take_rx(f, r, &r->rx[p->rx_count]);
 	}
@@ -360,6 +382,7 @@ int sum_part_make(const struct names *names, uint32_t host, const struct result 
 		return err_set(e, ENOMEM, "no memory for the figures of host '%s'", name);
 	p->host = host_unknown(host);
 	p->done = strcmp(r->state, "done") == 0;
+	p->rotation = r->rotation;
 	snprintf(p->run_id, sizeof(p->run_id), "%s", r->run_id);
 	if (strcmp(r->host, name) != 0)
 		ret = err_set(e, EINVAL, "result of host '%s' stands at the place of host '%s'",
@@ -367,7 +390,7 @@ int sum_part_make(const struct names *names, uint32_t host, const struct result 
 	else
 		ret = take_host(&p->host, r, now_ns, e);
 	if (ret == 0 && p->host.measured)
-		ret = take_flows(p, names, r, e);
+		ret = take_flows(p, names, r, now_ns, e);
 	if (ret < 0) {
 		sum_part_free(p);
 		return ret;

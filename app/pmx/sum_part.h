@@ -15,6 +15,8 @@
 
 struct part_tx {       // a flow, as its source says; sums over the measured trials
 	uint32_t peer; // index in the matrix
+	uint32_t layer;
+	double on_s; // of the window, in which its layer was on
 	uint32_t req_bytes, rep_bytes, streams;
 	double rate_pps; // RATE_UNPACED = max
 	double due;	 // of a window: requests asked for
@@ -24,6 +26,8 @@ struct part_tx {       // a flow, as its source says; sums over the measured tri
 
 struct part_rx { // as its destination says
 	uint32_t peer;
+	uint32_t layer;
+	double on_s;
 	uint32_t req_bytes, rep_bytes;
 	uint64_t delivered, replied, reply_unsent, dup, reordered, late;
 };
@@ -32,6 +36,7 @@ struct sum_part {
 	char run_id[NAME_MAX_BYTES];
 	bool done;	      // a final result, not a live one
 	bool windowed;	      // of the last intervals of its report only (sum_window.h)
+	struct rotation rotation;
 	struct sum_host host; // what needs no other host; its queues are the part's until taken
 	struct part_tx *tx;   // owned, and so are the others
 	struct part_rx *rx;

@@ -27,6 +27,7 @@ enum field {
 	CPU,
 	CPU_MAX,
 	AGENT_CPU,
+	LAYER,
 	QUEUE,
 	BUSY,
 	// not in reports of older agents
@@ -51,6 +52,7 @@ static const char *const field_name[FIELDS] = {
 	[CPU] = "cpu_pct",
 	[CPU_MAX] = "cpu_max_pct",
 	[AGENT_CPU] = "agent_cpu_pct",
+	[LAYER] = "layer",
 	[QUEUE] = "queue",
 	[BUSY] = "busy_pct",
 	[INTERVAL] = "interval_s",
@@ -160,6 +162,14 @@ static int find_peer(const struct reading *r, uint32_t *peer, struct err *e)
 		       r->line, r->value[PEER], r->names->matrix->file);
 }
 
+// A pair that is in two layers counts in the first that is read.
+static uint32_t layer_of(const struct reading *r)
+{
+	double layer = number(r, LAYER);
+
+	return layer < ROTATION_LAYERS_MAX ? (uint32_t)layer : 0;
+}
+
 static int take_tx(struct reading *r, struct err *e)
 {
 	struct sum_part *p = r->part;
@@ -171,6 +181,7 @@ static int take_tx(struct reading *r, struct err *e)
 	if (r->tx_of[peer] == 0) {
 		p->tx[p->tx_count] = (struct part_tx){
 			.peer = peer,
+			.layer = layer_of(r),
 			.req_bytes = bytes(r, SIZE),
 			.rep_bytes = bytes(r, REP_SIZE),
 			.rate_pps =
@@ -214,6 +225,7 @@ static int take_rx(struct reading *r, struct err *e)
 	if (r->rx_of[peer] == 0) {
 		p->rx[p->rx_count] = (struct part_rx){
 			.peer = peer,
+			.layer = layer_of(r),
 			.req_bytes = bytes(r, SIZE),
 			.rep_bytes = bytes(r, REP_SIZE),
 			.replied = COUNTER_UNKNOWN,
@@ -387,9 +399,13 @@ static void finish(struct reading *r)
 	for (size_t i = 0; i < r->part->tx_count; i++) {
 		struct part_tx *f = &r->part->tx[i];
 
+		// rates are over the window, also where a layer was on for a part of it
+		f->on_s = h->window_s;
 		if (f->rate_pps != RATE_UNPACED && h->window_s > 0)
 			f->rate_pps = f->due / h->window_s;
 	}
+	for (size_t i = 0; i < r->part->rx_count; i++)
+		r->part->rx[i].on_s = h->window_s;
 	for (size_t q = 0; q < h->queue_count; q++) {
 		if (!(h->queue[q].busy_pct > h->busy_pct) && !isnan(h->busy_pct))
 			continue;

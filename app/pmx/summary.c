@@ -3,7 +3,9 @@
 #include "names.h"
 #include "pairs.h"
 #include "pattern.h"
+#include "sum_flow.h"
 #include "sum_host.h"
+#include "sum_layers.h"
 #include "sum_part.h"
 #include "sum_window.h"
 #include "units.h"
@@ -21,41 +23,8 @@ struct build {
 	struct pair *asked;	// the flows that the matrix asks for
 	size_t asked_count;
 	struct pairs pairs;
+	struct sum_index index;
 	struct hist *total_rtt, *lateness; // merged
-};
-
-static const struct sum_flow flow_unknown = {
-	.target_pps = NAN,
-	.target = COUNTER_UNKNOWN,
-	.sent = COUNTER_UNKNOWN,
-	.unsent = COUNTER_UNKNOWN,
-	.delivered = COUNTER_UNKNOWN,
-	.replied = COUNTER_UNKNOWN,
-	.reply_unsent = COUNTER_UNKNOWN,
-	.returned = COUNTER_UNKNOWN,
-	.lost = LOSS_UNKNOWN,
-	.lost_forward = LOSS_UNKNOWN,
-	.lost_back = LOSS_UNKNOWN,
-	.dup_forward = COUNTER_UNKNOWN,
-	.dup_back = COUNTER_UNKNOWN,
-	.reordered_forward = COUNTER_UNKNOWN,
-	.reordered_back = COUNTER_UNKNOWN,
-	.late_forward = COUNTER_UNKNOWN,
-	.late_back = COUNTER_UNKNOWN,
-	.off_queue = COUNTER_UNKNOWN,
-	.measured_s = NAN,
-	.sent_pps = NAN,
-	.delivered_pps = NAN,
-	.replied_pps = NAN,
-	.returned_pps = NAN,
-	.loss_pct = NAN,
-	.loss_forward_pct = NAN,
-	.loss_back_pct = NAN,
-	.rtt_avg_ns = NAN,
-	.rtt_p50_ns = NAN,
-	.rtt_p99_ns = NAN,
-	.rtt_p999_ns = NAN,
-	.rtt_max_ns = NAN,
 };
 
 static void rtt_figures(struct sum_flow *f, const struct hist *h)
@@ -71,9 +40,9 @@ static void rtt_figures(struct sum_flow *f, const struct hist *h)
 
 // Packets due: those that the agent sent or booked as unsent. It books them when the trial ends, so
 // that of a live one the rate must tell.
-static uint64_t target_of(const struct sum_flow *f, const struct sum_part *p, double window_s)
+static uint64_t target_of(const struct sum_flow *f, const struct sum_part *p, double on_s)
 {
-	double due = f->target_pps * window_s;
+	double due = f->target_pps * on_s;
 
 	if (p->windowed)
 		return isnan(due) ? COUNTER_UNKNOWN : (uint64_t)llround(due);
@@ -84,6 +53,12 @@ static uint64_t target_of(const struct sum_flow *f, const struct sum_part *p, do
 	if (isnan(due))
 		return COUNTER_UNKNOWN;
 	return due > (double)(f->sent + f->unsent) ? (uint64_t)llround(due) : f->sent + f->unsent;
+}
+
+// Of the window, in which the flow's layer was on.
+static double share_of(double on_s, double window_s)
+{
+	return window_s > 0 ? on_s / window_s : NAN;
 }
 
 // What the source says of a flow.
@@ -106,10 +81,11 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const str
 	f->rtt_p999_ns = tx->rtt_p999_ns;
 	f->rtt_max_ns = tx->rtt_max_ns;
 	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps : NAN;
-	f->target = target_of(f, p, window_s);
-	f->measured_s = f->sent != COUNTER_UNKNOWN ? window_s : NAN;
-	f->sent_pps = per_second(f->sent, window_s);
-	f->returned_pps = per_second(f->returned, window_s);
+	f->target = target_of(f, p, tx->on_s);
+	f->measured_s = f->sent != COUNTER_UNKNOWN && tx->on_s > 0 ? tx->on_s : NAN;
+	f->sent_share = share_of(tx->on_s, window_s);
+	f->sent_pps = per_second(f->sent, tx->on_s);
+	f->returned_pps = per_second(f->returned, tx->on_s);
 }
 
 // What the destination says of it.
@@ -123,8 +99,9 @@ static void flow_take_rx(struct sum_flow *f, const struct part_rx *rx, double wi
 	f->dup_forward = rx->dup;
 	f->reordered_forward = rx->reordered;
 	f->late_forward = rx->late;
-	f->delivered_pps = per_second(f->delivered, window_s);
-	f->replied_pps = per_second(f->replied, window_s);
+	f->served_share = share_of(rx->on_s, window_s);
+	f->delivered_pps = per_second(f->delivered, rx->on_s);
+	f->replied_pps = per_second(f->replied, rx->on_s);
 }
 
 static void flow_losses(struct sum_flow *f, bool windowed)
@@ -137,12 +114,6 @@ static void flow_losses(struct sum_flow *f, bool windowed)
 	f->lost_back = loss_between(f->replied, f->returned);
 	f->loss_forward_pct = loss_share_pct(f->lost_forward, f->sent);
 	f->loss_back_pct = loss_share_pct(f->lost_back, f->replied);
-}
-
-static bool flow_complete(const struct sum_flow *f)
-{
-	return f->sent != COUNTER_UNKNOWN && f->returned != COUNTER_UNKNOWN &&
-	       f->delivered != COUNTER_UNKNOWN && f->replied != COUNTER_UNKNOWN;
 }
 
 // sent >= delivered, delivered = replied + unsent replies, replied >= returned.
@@ -181,39 +152,56 @@ static int pairs_collect(struct build *b, struct err *e)
 	return 0;
 }
 
+// The same flows, by their layers.
+static int flows_collect(struct build *b, struct err *e)
+{
+	const struct summary *s = b->s;
+	int ret = sum_index_init(&b->index, &b->pairs, e);
+
+	for (size_t i = 0; ret == 0 && i < b->asked_count; i++) {
+		const struct pair *p = &b->asked[i];
+		ret = sum_index_add(&b->index, p->src, p->dst, p->layer, e);
+	}
+	for (uint32_t h = 0; h < s->host_count; h++) {
+		const struct sum_part *p = b->part[h];
+
+		if (!s->host[h].measured)
+			continue;
+		for (size_t i = 0; ret == 0 && i < p->tx_count; i++)
+			ret = sum_index_add(&b->index, h, p->tx[i].peer, p->tx[i].layer, e);
+		for (size_t i = 0; ret == 0 && i < p->rx_count; i++)
+			ret = sum_index_add(&b->index, p->rx[i].peer, h, p->rx[i].layer, e);
+	}
+	return ret;
+}
+
+static struct sum_flow *flow_of(const struct build *b, uint32_t src, uint32_t dst, uint32_t layer)
+{
+	return &b->s->flow[sum_index_find(&b->index, src, dst, layer)];
+}
+
 static int flows_alloc(struct build *b, struct err *e)
 {
 	struct summary *s = b->s;
-	size_t n = b->pairs.count;
+	size_t n = sum_index_sort(&b->index);
 
 	s->flow = malloc((n ? n : 1) * sizeof(*s->flow));
 	if (s->flow == NULL)
 		return err_set(e, ENOMEM, "no memory for %zu flows", n);
 	s->flow_count = n;
-	for (uint32_t src = 0; src < s->host_count; src++) {
-		for (uint32_t dst = 0; dst < s->host_count; dst++) {
-			uint32_t at = pairs_index(&b->pairs, src, dst);
-			if (at == PAIR_NONE)
-				continue;
-			s->flow[at] = flow_unknown;
-			s->flow[at].src = src;
-			s->flow[at].dst = dst;
-			s->flow[at].req_bytes = s->matrix->traffic.req_bytes;
-			s->flow[at].rep_bytes = s->matrix->traffic.rep_bytes;
-		}
+	for (size_t i = 0; i < n; i++) {
+		s->flow[i] = flow_unknown();
+		s->flow[i].req_bytes = s->matrix->traffic.req_bytes;
+		s->flow[i].rep_bytes = s->matrix->traffic.rep_bytes;
 	}
+	sum_index_name(&b->index, s->flow);
 	// what a flow should have been; a result, where there is one, knows better
 	for (size_t i = 0; i < b->asked_count; i++) {
 		const struct pair *p = &b->asked[i];
 		if (!p->rate.max && !(p->line_pct > 0))
-			s->flow[pairs_index(&b->pairs, p->src, p->dst)].target_pps = p->rate.pps;
+			flow_of(b, p->src, p->dst, p->layer)->target_pps = p->rate.pps;
 	}
 	return 0;
-}
-
-static struct sum_flow *flow_between(const struct build *b, uint32_t src, uint32_t dst)
-{
-	return &b->s->flow[pairs_index(&b->pairs, src, dst)];
 }
 
 // The parts are not needed afterwards.
@@ -228,9 +216,11 @@ static void flows_take(struct build *b)
 		if (!s->host[h].measured)
 			continue;
 		for (size_t i = 0; i < p->tx_count; i++)
-			flow_take_tx(flow_between(b, h, p->tx[i].peer), &p->tx[i], p, window_s);
+			flow_take_tx(flow_of(b, h, p->tx[i].peer, p->tx[i].layer), &p->tx[i],
+				     p, window_s);
 		for (size_t i = 0; i < p->rx_count; i++)
-			flow_take_rx(flow_between(b, p->rx[i].peer, h), &p->rx[i], window_s);
+			flow_take_rx(flow_of(b, p->rx[i].peer, h, p->rx[i].layer), &p->rx[i],
+				     window_s);
 		if (p->rtt != NULL)
 			hist_merge_packed(b->total_rtt, p->rtt);
 		if (p->lateness != NULL)
@@ -238,33 +228,6 @@ static void flows_take(struct build *b)
 		sum_part_free(b->part[h]);
 		b->part[h] = NULL;
 	}
-}
-
-static void sum_counts(struct sum_flow *sum, const struct sum_flow *f)
-{
-	count_add(&sum->target, f->target);
-	count_add(&sum->sent, f->sent);
-	count_add(&sum->unsent, f->unsent);
-	count_add(&sum->delivered, f->delivered);
-	count_add(&sum->replied, f->replied);
-	count_add(&sum->reply_unsent, f->reply_unsent);
-	count_add(&sum->returned, f->returned);
-	loss_add(&sum->lost, f->lost);
-	loss_add(&sum->lost_forward, f->lost_forward);
-	loss_add(&sum->lost_back, f->lost_back);
-	count_add(&sum->dup_forward, f->dup_forward);
-	count_add(&sum->dup_back, f->dup_back);
-	count_add(&sum->reordered_forward, f->reordered_forward);
-	count_add(&sum->reordered_back, f->reordered_back);
-	count_add(&sum->late_forward, f->late_forward);
-	count_add(&sum->late_back, f->late_back);
-	count_add(&sum->off_queue, f->off_queue);
-	if (f->target != COUNTER_UNKNOWN)
-		rate_add(&sum->target_pps, f->target_pps);
-	rate_add(&sum->sent_pps, f->sent_pps);
-	rate_add(&sum->delivered_pps, f->delivered_pps);
-	rate_add(&sum->replied_pps, f->replied_pps);
-	rate_add(&sum->returned_pps, f->returned_pps);
 }
 
 static void judge_flow(struct summary *s, uint32_t i)
@@ -276,7 +239,7 @@ static void judge_flow(struct summary *s, uint32_t i)
 		s->complete_flows += f->sent != COUNTER_UNKNOWN && f->delivered != COUNTER_UNKNOWN;
 	} else if (flow_complete(f)) {
 		s->complete_flows++;
-		sum_counts(&s->complete, f);
+		flow_sum(&s->complete, f, f->sent_share, f->served_share);
 		negative = negative || f->lost_forward < 0 || f->lost_back < 0;
 		s->identity = s->identity && flow_closes(f);
 	}
@@ -299,15 +262,17 @@ static void totals(struct summary *s)
 
 		flow_losses(f, s->windowed);
 		judge_flow(s, i);
-		sum_counts(&s->total, f);
+		flow_sum(&s->total, f, f->sent_share, f->served_share);
 		if (f->sent != COUNTER_UNKNOWN)
 			s->measured_flows++;
 		if (f->target != COUNTER_UNKNOWN)
 			count_add(&paced_sent, f->sent);
-		rate_add(&s->request_l1_bps, l1_bps(f->sent_pps, f->req_bytes));
-		rate_add(&s->request_payload_bps, payload_bps(f->sent_pps, f->req_bytes));
-		rate_add(&s->reply_l1_bps, l1_bps(f->replied_pps, f->rep_bytes));
-		rate_add(&s->reply_payload_bps, payload_bps(f->replied_pps, f->rep_bytes));
+		double sent_pps = f->sent_pps * f->sent_share;
+		double replied_pps = f->replied_pps * f->served_share;
+		rate_add(&s->request_l1_bps, l1_bps(sent_pps, f->req_bytes));
+		rate_add(&s->request_payload_bps, payload_bps(sent_pps, f->req_bytes));
+		rate_add(&s->reply_l1_bps, l1_bps(replied_pps, f->rep_bytes));
+		rate_add(&s->reply_payload_bps, payload_bps(replied_pps, f->rep_bytes));
 		hosts_add_flow(s, f);
 	}
 	s->total.loss_pct = loss_share_pct(s->total.lost, s->total.sent);
@@ -364,6 +329,7 @@ static void build_free(struct build *b)
 	free(b->total_rtt);
 	free(b->lateness);
 	pairs_free(&b->pairs);
+	sum_index_free(&b->index);
 	free(b->asked);
 }
 
@@ -376,11 +342,12 @@ static int build(const struct summary_input *in, struct sum_part **part, struct 
 	*s = (struct summary){
 		.matrix = in->matrix,
 		.window_s = NAN,
+		.rotation = matrix_rotation(in->matrix),
 		.skew_ns = in->skew_ns,
 		.skew_error_ns = in->skew_error_ns,
 		.first_invalid = UINT32_MAX,
-		.total = flow_unknown,
-		.complete = flow_unknown,
+		.total = flow_unknown(),
+		.complete = flow_unknown(),
 		.achieved_pct = NAN,
 		.delivered_pct = NAN,
 		.lateness_p99_ns = NAN,
@@ -399,6 +366,8 @@ static int build(const struct summary_input *in, struct sum_part **part, struct 
 	if (ret == 0)
 		ret = pairs_collect(&b, e);
 	if (ret == 0)
+		ret = flows_collect(&b, e);
+	if (ret == 0)
 		ret = flows_alloc(&b, e);
 	if (ret == 0) {
 		flows_take(&b);
@@ -411,6 +380,7 @@ static int build(const struct summary_input *in, struct sum_part **part, struct 
 			s->lateness_max_ns = (double)b.lateness->max_ns;
 		}
 		hosts_finish(s);
+		ret = layers_build(s, &b.index, e);
 	}
 	build_free(&b);
 	if (ret < 0)
@@ -501,5 +471,6 @@ void summary_free(struct summary *s)
 		free(s->host[i].queue);
 	free(s->host);
 	free(s->flow);
+	free(s->layer);
 	*s = (struct summary){ 0 };
 }

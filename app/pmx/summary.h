@@ -18,6 +18,7 @@
 
 struct sum_flow {
 	uint32_t src, dst;
+	uint32_t layer; // of the rotation; 0 without one
 	uint32_t req_bytes, rep_bytes;
 	uint32_t streams;  // 0 = unknown
 	double target_pps; // NAN = unpaced
@@ -27,9 +28,30 @@ struct sum_flow {
 	uint64_t dup_forward, dup_back, reordered_forward, reordered_back, late_forward, late_back;
 	uint64_t off_queue;
 	double measured_s; // of the window, in which the flow was to send; NAN = not measured
+	double covered_s;  // the same of its pair, in all layers, if any request left
+	double sent_share, served_share; // of its ends' windows, in which its layer was on
+	// while its layer was on
 	double sent_pps, delivered_pps, replied_pps, returned_pps;
 	double loss_pct, loss_forward_pct, loss_back_pct;
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns;
+};
+
+// The flows of one layer of a rotation.
+struct sum_layer {
+	uint32_t layer;
+	size_t flows;
+	double measured_s;	       // for which it was on; NAN = never, or not known
+	struct sum_flow sum, complete; // of all; of those that both ends tell about
+	uint64_t paced_sent;	       // of sum.target
+	double achieved_pct, delivered_pct, loss_pct, loss_forward_pct, loss_back_pct;
+	double rtt_worst_ns; // the worst flow's p99
+};
+
+// Of the pairs that the matrix asks for: how many were measured, the least and the most time for
+// one.
+struct sum_coverage {
+	size_t pairs, measured;
+	double least_s, most_s;
 };
 
 struct sum_queue {
@@ -94,7 +116,13 @@ struct summary {
 	size_t invalid_flows;	// more delivered than sent, and the like
 	uint32_t first_invalid; // index of a flow; UINT32_MAX = none
 	struct sum_host *host;	// owned, matrix order
-	struct sum_flow *flow;	// owned, by (src, dst)
+	// owned, by (src, dst); behind them the flows that pairs have in a second layer, in the
+	// same order
+	struct sum_flow *flow;
+	struct rotation rotation; // no layers = none
+	struct sum_coverage coverage;
+	struct sum_layer *layer; // owned, [layer_count]
+	size_t layer_count;
 	// Sums; src and dst unused. total: of every count there is, its rates the sums of the
 	// hosts' rates, its percentiles of the merged histogram; its losses forward and back and
 	// delivered_pct of the complete flows only. complete: counts of the complete flows, which

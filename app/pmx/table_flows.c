@@ -64,6 +64,14 @@ static struct cell streams(const void *ctx, const void *item)
 	return cell_count(f->streams > 0 ? f->streams : COUNTER_UNKNOWN);
 }
 
+static struct cell layer(const void *ctx, const void *item)
+{
+	const struct summary *s = ctx;
+	const struct sum_flow *f = item;
+
+	return cell_count(s->rotation.layers > 0 ? f->layer : COUNTER_UNKNOWN);
+}
+
 // The order is that of the report rows that other tools read; a new column goes at the end.
 static const struct column flow_column[] = {
 	{ NAME("src", "from"), .csv = "host", MADE(src_name) },
@@ -110,6 +118,12 @@ static const struct column flow_column[] = {
 	  .form = FORM_REAL,
 	  .decimals = 9,
 	  AT(DOUBLE, measured_s) },
+	{ .key = "covered_s",
+	  .unit = "s",
+	  .form = FORM_REAL,
+	  .decimals = 9,
+	  AT(DOUBLE, covered_s) },
+	{ PACKETS("layer", NULL), MADE(layer) },
 };
 _Static_assert(sizeof(flow_column) / sizeof(flow_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

@@ -10,8 +10,13 @@
 struct table table_totals(const struct summary *s);
 // A host a row, in matrix order or in that of `order` (NULL, or [host_count]).
 struct table table_hosts(const struct summary *s, const uint32_t *order);
-// A flow a row, by (source, destination) or the `rows` flows that `order` names.
+// A flow a row, in the summary's order or the `rows` flows that `order` names.
 struct table table_flows(const struct summary *s, const uint32_t *order, size_t rows);
+
+// A layer of the rotation a row, by number or in that of `order` (NULL, or [layer_count]); no rows
+// without a rotation. order_layers: by delivery, worst first, those not measured before.
+struct table table_layers(const struct summary *s, const uint32_t *order);
+void order_layers(const struct summary *s, uint32_t *order);
 
 // The queues of the hosts, in matrix order. With sums, a row "all" follows each host's queues that
 // holds what the host's row says, so that the reader can add up. The list is owned.
