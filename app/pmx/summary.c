@@ -216,8 +216,8 @@ static void flows_take(struct build *b)
 		if (!s->host[h].measured)
 			continue;
 		for (size_t i = 0; i < p->tx_count; i++)
-			flow_take_tx(flow_of(b, h, p->tx[i].peer, p->tx[i].layer), &p->tx[i],
-				     p, window_s);
+			flow_take_tx(flow_of(b, h, p->tx[i].peer, p->tx[i].layer), &p->tx[i], p,
+				     window_s);
 		for (size_t i = 0; i < p->rx_count; i++)
 			flow_take_rx(flow_of(b, p->rx[i].peer, h, p->rx[i].layer), &p->rx[i],
 				     window_s);
