@@ -79,6 +79,7 @@ static int examine(const struct opts *o, struct fleet *f, struct doctor *d)
 		chosen[i] = f->host[i].chosen;
 		snprintf(d->host[i].why, sizeof(d->host[i].why), "%s", f->host[i].why);
 	}
+	doctor_compare(d);
 	int code = f->dry ? EXIT_GOOD : show(o, d, chosen);
 	if (fleet_complain(f) > 0)
 		code = EXIT_HOST;

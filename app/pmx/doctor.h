@@ -63,6 +63,10 @@ int doctor_add(struct doctor_host *h, const char *probe, const struct finding *f
 void doctor_sort(struct doctor_host *h);
 void doctor_here(struct doctor *d, struct err *e);
 
+// What only shows side by side: cards of one driver whose firmware is not that of most. For hosts
+// that were asked, once all were.
+void doctor_compare(struct doctor *d);
+
 // Counts over this machine and the hosts that were asked or should have been.
 void doctor_count(const struct doctor *d, const bool *chosen, struct doctor_counts *c);
 int doctor_exit(const struct doctor_counts *c); // enum pmx_exit

@@ -53,7 +53,8 @@ void probe_lcores(const struct exam *x, struct finding *f)
 	cpu_set_t online, allowed;
 	char list[LIST_MAX], cpus[LIST_MAX];
 
-	if (!exam_cpus(fact(x->facts, CPU "online"), &online) || !allowed_cpus(x, &allowed)) {
+	if (!exam_cpus(fact(x->facts, CPU "online"), &online) || !allowed_cpus(x, &allowed) ||
+	    CPU_COUNT(&allowed) == 0) {
 		found(f, HEALTH_UNKNOWN, "the host's CPUs are not known");
 		return;
 	}

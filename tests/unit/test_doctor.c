@@ -296,13 +296,46 @@ static void told(void **state)
 	visit_end(&v);
 }
 
+static enum health firmware_after(const struct doctor_host *h)
+{
+	return said(h, "firmware")->finding.health;
+}
+
+// Cards of one driver are compared, and only where they tell.
+static void compared(void **state)
+{
+	static const char text[] = "pmx: 1\nhosts:\n"
+				   "  a: {addr: 198.18.0.1/24, driver: af_packet, device: eth1}\n"
+				   "  b: {addr: 198.18.0.2/24, driver: af_packet, device: eth1}\n"
+				   "  c: {addr: 198.18.0.3/24, driver: af_packet, device: eth1}\n"
+				   "  d: {addr: 198.18.0.4/24, driver: af_packet, device: eth1}\n"
+				   "  e: {addr: 198.18.0.5/24, driver: af_packet, device: eth1%s}\n"
+				   "traffic: {rate: 1k}\n";
+	struct visit v;
+
+	(void)state;
+	visit_begin(&v, text, NULL);
+	add(&v.d.host[0], "firmware", HEALTH_OK, "mlx5_core, firmware 2", "");
+	add(&v.d.host[1], "firmware", HEALTH_OK, "mlx5_core, firmware 1", "");
+	add(&v.d.host[2], "firmware", HEALTH_OK, "mlx5_core, firmware 1", "");
+	add(&v.d.host[3], "firmware", HEALTH_OK, "ice, firmware 2", "");
+	add(&v.d.host[4], "firmware", HEALTH_UNKNOWN, "the firmware's version is not known", "");
+	doctor_compare(&v.d);
+	assert_int_equal(firmware_after(&v.d.host[0]), HEALTH_NOTE);
+	assert_non_null(
+		strstr(v.d.host[0].list[0].finding.fix, "most (2) have mlx5_core, firmware 1"));
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(firmware_after(&v.d.host[i]), HEALTH_OK);
+	assert_int_equal(firmware_after(&v.d.host[4]), HEALTH_UNKNOWN);
+	visit_end(&v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(script_brings_all),
-		cmocka_unit_test(script_finds),
-		cmocka_unit_test(no_such_root),
-		cmocka_unit_test(told),
+		cmocka_unit_test(script_brings_all), cmocka_unit_test(script_finds),
+		cmocka_unit_test(no_such_root),	     cmocka_unit_test(told),
+		cmocka_unit_test(compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
