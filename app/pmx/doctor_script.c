@@ -84,31 +84,32 @@
 	"done; "
 
 // Of this process, log-in and machine: with another root these are files.
-#define COMMANDS                                                                                \
-	"c uid id -u; c user id -un; c uname uname -m; c kernel uname -r; c date date +%s.%N; " \
-	"c libc getconf GNU_LIBC_VERSION; "                                                     \
-	"d=$dir; while [ ! -e \"$d\" ] && [ \"$d\" != / ]; do d=${d%/*}; d=${d:-/}; done; "     \
-	"c there stat -c \"%F:%u:%n\" \"$d\"; c df df -Pk \"$d\"; "                             \
-	"[ ! -L \"$dir\" ] || say cmd/symlink \"$dir\"; [ ! -w \"$d\" ] || say cmd/writable "   \
-	"\"$d\"; "                                                                              \
-	"[ ! -e \"$dir/" SH_MARK "\" ] || say cmd/mark \"$dir\"; "                              \
-	"[ ! -d \"$dir\" ] || say cmd/files $(ls -A \"$dir\" | wc -l); "                        \
-	"say cmd/agents \"$(pids \"$sess\" \"$agent\")\"; "                                     \
-	"o=$(ldconfig -p 2>/dev/null); [ -z \"$o\" ] || { k=; for f in $libs; do case $o in "   \
-	"*\"$f \"*) k=\"$k $f\";; esac; done; say cmd/libs \"$k\"; }; "                         \
-	"c addr ip -o addr; c route ip -o route show default; "                                 \
-	"k=$SSH_CONNECTION; p=$PPID; while [ -z \"$k\" ] && [ \"${p:-0}\" -gt 1 ]; do "         \
-	"k=$(grep -asz \"^SSH_CONNECTION=\" /proc/$p/environ | tr -d \"\\0\"); k=${k#*=}; "     \
-	"p=$(sed -n \"s/^PPid:[^0-9]*//p\" /proc/$p/status 2>/dev/null); done; "                \
-	"say cmd/ssh \"$k\"; "                                                                  \
-	"c sshd sshd -T; "                                                                      \
-	"[ -z \"$i\" ] || { c link ip -d -o link show dev \"$i\"; c info ethtool -i \"$i\"; "   \
-	"c offload ethtool -k \"$i\"; c pause ethtool -a \"$i\"; }; "                           \
-	"k=$(readlink \"/sys/bus/pci/devices/$pci/iommu_group\"); k=${k##*/}; "                 \
-	"[ -z \"$pci\" ] || c vfio stat -c \"%n %u %g %a\" /dev/vfio/vfio "                     \
-	"\"/dev/vfio/${k:-noiommu-0}\"; "                                                       \
-	"c groups id -G; "                                                                      \
-	"for f in /sys/firmware/efi/efivars/SecureBoot-*; do [ ! -r \"$f\" ] || "               \
+#define COMMANDS                                                                                 \
+	"c uid id -u; c user id -un; c uname uname -m; c kernel uname -r; c date date +%s.%N; "  \
+	"c libc getconf GNU_LIBC_VERSION; "                                                      \
+	"d=$dir; while [ ! -e \"$d\" ] && [ \"$d\" != / ]; do d=${d%/*}; d=${d:-/}; done; "      \
+	"c there stat -c \"%F:%u:%n\" \"$d\"; c df df -Pk \"$d\"; "                              \
+	"[ ! -L \"$dir\" ] || say cmd/symlink \"$dir\"; [ ! -w \"$d\" ] || say cmd/writable "    \
+	"\"$d\"; "                                                                               \
+	"[ ! -e \"$dir/" SH_MARK "\" ] || say cmd/mark \"$dir\"; "                               \
+	"[ ! -d \"$dir\" ] || say cmd/files $(ls -A \"$dir\" | wc -l); "                         \
+	"say cmd/agents \"$(pids \"$sess\" \"$agent\")\"; "                                      \
+	"o=$(ldconfig -p 2>/dev/null); [ -z \"$o\" ] || { k=; for f in $libs; do case $o in "    \
+	"*\"$f \"*) k=\"$k $f\";; esac; done; say cmd/libs \"$k\"; }; "                          \
+	"c addr ip -o addr; c route ip -o route show default; "                                  \
+	"k=$SSH_CONNECTION; p=$PPID; while [ -z \"$k\" ] && [ \"${p:-0}\" -gt 1 ]; do "          \
+	"k=$(grep -asz \"^SSH_CONNECTION=\" /proc/$p/environ | tr -d \"\\0\"); k=${k#*=}; "      \
+	"p=$(sed -n \"s/^PPid:[^0-9]*//p\" /proc/$p/status 2>/dev/null); done; "                 \
+	"say cmd/ssh \"$k\"; "                                                                   \
+	"c sshd sshd -T; "                                                                       \
+	"[ -z \"$i\" ] || { c link ip -d -o link show dev \"$i\"; c info ethtool -i \"$i\"; "    \
+	"c offload ethtool -k \"$i\"; c channels ethtool -l \"$i\"; c pause ethtool -a \"$i\"; " \
+	"}; "                                                                                    \
+	"k=$(readlink \"/sys/bus/pci/devices/$pci/iommu_group\"); k=${k##*/}; "                  \
+	"[ -z \"$pci\" ] || c vfio stat -c \"%n %u %g %a\" /dev/vfio/vfio "                      \
+	"\"/dev/vfio/${k:-noiommu-0}\"; "                                                        \
+	"c groups id -G; "                                                                       \
+	"for f in /sys/firmware/efi/efivars/SecureBoot-*; do [ ! -r \"$f\" ] || "                \
 	"c secureboot od -An -tu1 -j4 -N1 \"$f\"; done; "
 
 // ISO C promises no literal longer than 4095 bytes.

@@ -129,28 +129,60 @@ void probe_xdp(const struct exam *x, struct finding *f)
 	mend(f, "ip link set dev %s xdp off", name);
 }
 
+// Whether the interface has receive and transmit queues apart, as a veth: net_af_xdp counts
+// combined ones only, and takes one where there are none.
+static bool is_apart(const struct exam *x)
+{
+	bool refused;
+	const char *text = ethtool(x, "channels", &refused);
+	char word[32];
+
+	return text != NULL && !refused &&
+	       fact_line(text, "Combined", word, sizeof(word)) != NULL && // of the maximums
+	       (strcmp(word, "n/a") == 0 || strcmp(word, "0") == 0);
+}
+
+static unsigned count_queues(const struct exam *x)
+{
+	char pattern[FACT_PATH_MAX];
+	size_t at = 0;
+	unsigned n = 0;
+
+	snprintf(pattern, sizeof(pattern), "sys/class/net/%s/queues/rx-*", exam_iface(x));
+	while (fact_next(x->facts, pattern, &at) != NULL)
+		n++;
+	return n;
+}
+
 void probe_queues(const struct exam *x, struct finding *f)
 {
 	const char *name = exam_iface(x);
-	unsigned want = x->cfg->port.queues, have = 0;
-	char pattern[FACT_PATH_MAX];
-	size_t at = 0;
+	unsigned want = x->cfg->port.queues, have = count_queues(x);
 
 	if (!x->profile->all_queues || !exam_on_iface(x))
 		return;
-	snprintf(pattern, sizeof(pattern), "sys/class/net/%s/queues/rx-*", name);
-	while (fact_next(x->facts, pattern, &at) != NULL)
-		have++;
 	if (name[0] == '\0' || have == 0) {
 		found(f, HEALTH_UNKNOWN, "how many queues the interface has is not known");
-	} else if (have == want) {
-		found(f, HEALTH_OK, "%s has %u receive queues, as many as queues:", name, have);
-	} else {
+	} else if (is_apart(x) && want > 1) {
+		found(f, HEALTH_BLOCKER, "%s has no combined queues: %s takes one of them", name,
+		      x->profile->pmd);
+		mend(f, "queues: 1 in the matrix, and ethtool -L %s rx 1 tx 1", name);
+	} else if (have > want) {
 		found(f, HEALTH_BLOCKER,
-		      have > want ? "%s has %u receive queues, and %u are taken: frames of the "
-				    "others are lost, and nothing counts them"
-				  : "%s has %u receive queues, %u are asked",
-		      name, have, want);
+		      "%s has %u receive queues, and %u %s taken: frames of the others are lost, "
+		      "and nothing counts them",
+		      name, have, want, want == 1 ? "is" : "are");
+		if (is_apart(x))
+			mend(f, "ethtool -L %s rx 1 tx 1", name);
+		else
+			mend(f, "ethtool -L %s combined %u; or queues: %u in the matrix", name,
+			     want, have);
+	} else if (have < want) {
+		found(f, HEALTH_BLOCKER, "%s has %u receive queue%s, %u are asked", name, have,
+		      have == 1 ? "" : "s", want);
 		mend(f, "ethtool -L %s combined %u; or queues: %u in the matrix", name, want, have);
+	} else {
+		found(f, HEALTH_OK, "%s has %u receive queue%s, and all are taken", name, have,
+		      have == 1 ? "" : "s");
 	}
 }
