@@ -174,3 +174,36 @@ def test_scale(lab, write):
     assert {flow["target_pps"] for flow in summary["flows"]} == {1250}
     assert pmx("check", write(lab.matrix(rate="9G")), "--scale", "2").expect(2).err.startswith(
         "pmx: option '--scale': '2': a rate gets over")
+
+
+SEND_ICMP = """
+import socket, struct, sys
+link, mac, to, peer, code, mtu, count = sys.argv[1:]
+ip = lambda a: socket.inet_aton(a)
+quoted = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0x4000, 64, 17, 0, ip(to), ip(peer))
+icmp = struct.pack("!BBHHH", 3, int(code), 0, 0, int(mtu)) + quoted + bytes(8)
+packet = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(icmp), 0, 0, 64, 1, 0,
+                     ip("198.18.0.254"), ip(to)) + icmp
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((link, 0))
+for _ in range(int(count)):
+    s.send(bytes.fromhex(mac.replace(":", "")) + b"\\x02\\0\\0\\0\\0\\x99\\x08\\0" + packet)
+"""
+
+
+def test_icmp_errors(lab, running):
+    """A router on the way says that packets are too big, and that a port is unreachable."""
+    run = running()
+    mac = lab.sh("h1", "cat /sys/class/net/data0/address").strip()
+    for code, mtu, count in ((4, 1400, 3), (3, 0, 2)):
+        lab.exec("fabric", "python3", "-c", SEND_ICMP, "h1", mac, "198.18.0.1", "198.18.0.2",
+                 code, mtu, count)
+    summary = run.wait(60).json
+    row = {host["host"]: host for host in summary["hosts"]}
+    assert (row["h1"]["icmp_too_big"], row["h1"]["path_mtu"]) == (3, 1400)
+    assert row["h1"]["icmp_unreachable"] == 2
+    assert (row["h2"]["icmp_too_big"], row["h2"]["path_mtu"]) == (0, None)
+    rules = advice(summary)
+    assert "h1 was told 3 times" in rules["path MTU"]["evidence"]
+    assert "MTU 1400" in rules["path MTU"]["evidence"]
+    assert "h1 was told 2 times" in rules["unreachable"]["evidence"]
