@@ -44,7 +44,7 @@ static int read_remote(struct fleet_host *h, char **text, size_t *len, struct er
 	snprintf(rows, sizeof(rows), "%llu", (unsigned long long)rows_wanted(h));
 	const struct script s = {
 		.what = "read the end of the report",
-		.text = "[ -f \"$1\" ] || exit 3\nhead -n 1 \"$1\" && tail -n \"$2\" \"$1\"\n",
+		.text = "[ -f \"$1\" ] || exit 3; head -n 1 \"$1\" && tail -n \"$2\" \"$1\"",
 		.args = { path, rows },
 		.out_max = bytes_wanted(h),
 	};
