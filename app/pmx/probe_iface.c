@@ -107,10 +107,15 @@ void probe_offloads(const struct exam *x, struct finding *f)
 	mend(f, "ethtool -K %s%s", exam_iface(x), off);
 }
 
+// The program that libxdp puts on for AF_XDP sockets. One that a dead agent left is taken over; any
+// other stands in the way of the sockets, and before those of af_packet.
+#define OWN_PROGRAM "xsk_def_prog"
+
 void probe_xdp(const struct exam *x, struct finding *f)
 {
 	const char *text = fact(x->facts, "cmd/link"), *name = exam_iface(x);
 	const char *program = text != NULL ? strstr(text, "prog/xdp") : NULL;
+	char what[32] = "without a name";
 	unsigned id = 0;
 
 	if (!exam_on_iface(x))
@@ -123,9 +128,21 @@ void probe_xdp(const struct exam *x, struct finding *f)
 		found(f, HEALTH_OK, "no XDP program is attached to %s", name);
 		return;
 	}
-	sscanf(program, "prog/xdp id %u", &id);
-	found(f, x->profile->all_queues ? HEALTH_BLOCKER : HEALTH_WARNING,
-	      "an XDP program (id %u) is attached to %s: it has the frames first", id, name);
+	sscanf(program, "prog/xdp id %u name %31s", &id, what);
+	if (!x->profile->all_queues)
+		found(f, HEALTH_WARNING,
+		      "an XDP program (%s, id %u) is attached to %s: it has the frames first", what,
+		      id, name);
+	else if (strcmp(what, OWN_PROGRAM) == 0)
+		found(f, HEALTH_NOTE,
+		      "%s has the XDP program of an AF_XDP socket (id %u): the next run takes it "
+		      "over",
+		      name, id);
+	else
+		found(f, HEALTH_BLOCKER,
+		      "an XDP program (%s, id %u) is attached to %s: there is no room for the "
+		      "agent's",
+		      what, id, name);
 	mend(f, "ip link set dev %s xdp off", name);
 }
 

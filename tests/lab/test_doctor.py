@@ -1,6 +1,8 @@
 """pmx doctor on real hosts: what it finds of faults that were made, and that it leaves nothing."""
 
 import contextlib
+import shutil
+import subprocess
 
 import pytest
 
@@ -227,6 +229,26 @@ def test_queues_of_af_xdp(lab, tree, write):
     health, text, fix = blockers(run, "h1")["queues"]
     assert "4 receive queues, and 1 is taken" in text
     assert fix == "ethtool -L data0 rx 1 tx 1"  # a veth has no combined ones
+
+
+def test_xdp_attached(lab, tree, write, tmp_path):
+    """Somebody's program on the interface: af_xdp cannot start, af_packet gets what it leaves."""
+    if shutil.which("clang") is None:
+        pytest.skip("no clang: an XDP program cannot be made")
+    source, program = tmp_path / "pass.c", tmp_path / "pass.o"
+    source.write_text('__attribute__((section("xdp"), used)) int pass(void *c) { return 2; }\n'
+                      'char _license[] __attribute__((section("license"), used)) = "GPL";\n')
+    subprocess.run(["clang", "-O2", "-target", "bpf", "-c", source, "-o", program], check=True)
+    with made(lab, "h2", f"ip link set dev data0 xdp obj {program} sec xdp",
+              "ip link set dev data0 xdp off"):
+        packet = pmx("doctor", write(tree), "--json", "-").expect(0)
+        tree["defaults"].update({"driver": "af_xdp"})
+        xdp = pmx("doctor", write(tree), "--json", "-").expect(1)
+    assert findings(packet, "h2")["xdp"][0] == "warning"
+    assert findings(packet, "h1")["xdp"][0] == "ok"
+    health, text, fix = blockers(xdp, "h2")["xdp"]
+    assert "(pass, id " in text and fix == "ip link set dev data0 xdp off"
+    assert "xdp" not in blockers(xdp, "h1")
 
 
 def test_bad_options(lab, tree, write):
