@@ -37,6 +37,7 @@ static const struct jm_row tx_row[] = {
 	{ "peer_addr", JM_IP, AT(peer_addr) },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "dscp", JM_UINT, AT(dscp), .max = DSCP_MAX },
 	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
 	{ "window", JM_UINT, AT(window), .max = WINDOW_MAX },
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
@@ -54,6 +55,7 @@ static const struct jm_row rx_row[] = {
 	{ "peer_addr", JM_IP, AT(peer_addr) },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "dscp", JM_UINT, AT(dscp), .max = DSCP_MAX },
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
 	{ "rx_first", JM_UINT, AT(rx_first), .max = STREAMS_MAX - 1 },
@@ -104,6 +106,10 @@ static const struct jm_row hostcfg_row[] = {
 	{ "addr", JM_IP, AT(addr) },
 	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 32 },
 	{ "gateway", JM_IP, JM_ZERO_NULL, AT(gateway) },
+	{ "vlan", JM_UINTS, AT(vlan), .names = VLANS_MAX, .min = 1, .max = VLAN_ID_MAX,
+	  COUNT(vlan_count) },
+	{ "pcp", JM_UINT, AT(pcp), .max = PCP_MAX },
+	{ "ttl", JM_UINT, AT(ttl), .min = 1 },
 	{ "udp_port", JM_UINT, AT(udp_port), .min = 1 },
 	{ "stamp_each", JM_BOOL, AT(stamp_each) },
 	{ "warmup_ns", JM_UINT, AT(warmup_ns), .max = TIME_MAX_NS },
@@ -126,10 +132,12 @@ static int check_flow(const struct hostcfg *c, const char *dir, size_t i, uint32
 		      uint32_t streams, uint16_t sport, uint32_t first, uint32_t *next,
 		      struct err *e)
 {
-	if (bytes + IP4_UDP_HEADER_BYTES > c->port.mtu)
+	uint32_t most = mtu_payload(c->port.mtu, !ip_is4(&c->addr), c->vlan_count);
+
+	if (bytes > most)
 		return err_set(e, EINVAL,
-			       "$.%s[%zu]: %u payload bytes: expected at most %d by the MTU of %u",
-			       dir, i, bytes, c->port.mtu - IP4_UDP_HEADER_BYTES, c->port.mtu);
+			       "$.%s[%zu]: %u payload bytes: expected at most %u by the MTU of %u",
+			       dir, i, bytes, most, c->port.mtu);
 	if (sport + streams - 1 > UINT16_MAX)
 		return err_set(
 			e, EINVAL,

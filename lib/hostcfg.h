@@ -19,8 +19,22 @@
 #define FLOWS_MAX 4096	       // each way, of one host
 #define STREAMS_MAX (1u << 22) // indexes each way, of one host
 #define WINDOW_MAX (1u << 16)  // requests in flight, of one pair
+#define VLANS_MAX 2	       // 802.1Q, and 802.1ad around it
+#define VLAN_ID_MAX 4094
+#define PCP_MAX 7
+#define DSCP_MAX 63
 #define IP4_UDP_HEADER_BYTES 28
+#define IP6_UDP_HEADER_BYTES 48
 #define PAYLOAD_MAX_BYTES (65535 - IP4_UDP_HEADER_BYTES)
+
+// The largest payload that an MTU has room for. Links leave room for one tag beyond their MTU, the
+// second of two takes it from the payload.
+static inline uint32_t mtu_payload(uint32_t mtu, bool ip6, size_t tags)
+{
+	uint32_t headers = ip6 ? IP6_UDP_HEADER_BYTES : IP4_UDP_HEADER_BYTES;
+	headers += tags > 1 ? 4 : 0;
+	return mtu > headers ? mtu - headers : 0;
+}
 #define RATE_UNPACED (-1.0)
 
 // What an lcore does with an empty poll.
@@ -40,6 +54,7 @@ struct flow_tx {
 	char peer[NAME_MAX_BYTES];
 	struct ip_addr peer_addr;
 	uint32_t req_bytes, rep_bytes; // UDP payload
+	uint8_t dscp;		       // of requests and replies
 	uint32_t window;	       // unpaced: at most so many requests in flight; 0 = open loop
 	double rate_pps;	       // of the flow, split over its streams; RATE_UNPACED = max
 	uint32_t streams;
@@ -54,6 +69,7 @@ struct flow_rx {
 	char peer[NAME_MAX_BYTES];
 	struct ip_addr peer_addr;
 	uint32_t req_bytes, rep_bytes;
+	uint8_t dscp;
 	uint32_t streams;
 	uint16_t sport_first;
 	uint32_t rx_first;
@@ -96,7 +112,11 @@ struct hostcfg {
 
 	struct ip_addr addr;
 	uint8_t prefix_len;
-	struct ip_addr gateway; // none = all peers are neighbours
+	struct ip_addr gateway;	  // none = all peers are neighbours
+	uint16_t vlan[VLANS_MAX]; // ids of the tags, outer first; vlan_count of them
+	size_t vlan_count;
+	uint8_t pcp; // of the tags
+	uint8_t ttl; // of what is sent, or hop limit
 	uint16_t udp_port;
 	bool stamp_each; // send instant of each packet, not of its burst
 

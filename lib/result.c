@@ -119,6 +119,8 @@ static const struct jm_row tx_row[] = {
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
 	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
 	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
+	{ "ttl_min", JM_UINT, JM_ZERO_NULL, AT(ttl_min) },
+	{ "ttl_max", JM_UINT, JM_ZERO_NULL, AT(ttl_max) },
 	PER_TRIAL(struct result_flow_tx, &tx_counts_map),
 };
 #undef AT
@@ -130,6 +132,8 @@ static const struct jm_row rx_row[] = {
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
+	{ "ttl_min", JM_UINT, JM_ZERO_NULL, AT(ttl_min) },
+	{ "ttl_max", JM_UINT, JM_ZERO_NULL, AT(ttl_max) },
 	PER_TRIAL(struct result_flow_rx, &rx_counts_map),
 };
 #undef AT

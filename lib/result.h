@@ -79,12 +79,14 @@ struct result_flow_tx {
 	uint32_t req_bytes, rep_bytes, streams;
 	double rate_pps; // while its layer sends
 	uint32_t layer;
+	uint8_t ttl_min, ttl_max; // of the replies that came, whole run; 0 = none did
 	struct tx_counts *trial;
 };
 struct result_flow_rx {
 	char peer[NAME_MAX_BYTES];
 	uint32_t req_bytes, rep_bytes;
 	uint32_t layer;
+	uint8_t ttl_min, ttl_max; // of the requests
 	struct rx_counts *trial;
 };
 struct result_queue {
@@ -115,6 +117,15 @@ struct result {
 	uint64_t cpus;				    // of the box; 0 = unknown
 	struct icmp_counts icmp;
 };
+
+// Widens a range of TTLs by another; a maximum of 0 = none.
+static inline void ttl_join(uint8_t *min, uint8_t *max, uint8_t with_min, uint8_t with_max)
+{
+	if (with_max == 0)
+		return;
+	*min = *max == 0 || with_min < *min ? with_min : *min;
+	*max = with_max > *max ? with_max : *max;
+}
 
 // JSON: one key a field, named as the field (trial -> "trials", queue -> "queues"); a counter or a
 // percentage that is unknown, an instant that did not come and a histogram without records are

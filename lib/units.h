@@ -1,12 +1,22 @@
 // Frame sizes, bit rates and how numbers are shown.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define WIRE_OVERHEAD_BYTES 20	  // preamble 7, SFD 1, inter-frame gap 12 (IEEE 802.3)
 #define FRAME_MIN_BYTES 64	  // with FCS
 #define IP4_UDP_OVERHEAD_BYTES 46 // Ethernet 14 + IPv4 20 + UDP 8 + FCS 4
+
+// What tags and IPv6 add to a frame of untagged IPv4. The functions below take it as if it were
+// payload: frame_bytes(payload + encap).
+#define VLAN_TAG_BYTES 4
+#define IP6_EXTRA_BYTES 20
+static inline uint32_t encap_bytes(bool ip6, unsigned tags)
+{
+	return (ip6 ? IP6_EXTRA_BYTES : 0) + tags * VLAN_TAG_BYTES;
+}
 
 // Ethernet frame with FCS that carries a UDP payload over untagged IPv4: max(64, payload + 46).
 uint32_t frame_bytes(uint32_t payload_bytes);

@@ -141,6 +141,16 @@ static int add_trial(struct result *r, const struct queue *q, uint32_t trial)
 	return t->rtt_stride == 1 ? merge_hist(&r->lateness, t->lateness) : 0;
 }
 
+static void add_ttls(struct result *r, const struct queue *q)
+{
+	for (uint32_t f = 0; f < q->tx_flow_count; f++)
+		ttl_join(&r->tx[f].ttl_min, &r->tx[f].ttl_max, q->tx_flow[f].ttl.min,
+			 q->tx_flow[f].ttl.max);
+	for (uint32_t f = 0; f < q->rx_flow_count; f++)
+		ttl_join(&r->rx[f].ttl_min, &r->rx[f].ttl_max, q->rx_flow[f].ttl.min,
+			 q->rx_flow[f].ttl.max);
+}
+
 static void fill_trials(struct result *r, const struct agent *a)
 {
 	const struct queue *q = a->queue[0];
@@ -217,6 +227,7 @@ int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 	for (uint16_t q = 0; q < queues; q++) {
 		for (uint32_t t = 0; t < a->queue[q]->trial_count; t++)
 			bad |= add_trial(r, a->queue[q], t);
+		add_ttls(r, a->queue[q]);
 		for (int d = 0; d < DROP_REASONS; d++)
 			r->drop[d] += a->queue[q]->drop[d];
 	}

@@ -1,6 +1,6 @@
 #include "neigh.h"
 
-#include "parse.h"
+#include "rx_any.h"
 
 #include <rte_arp.h>
 #include <rte_icmp.h>
@@ -49,8 +49,10 @@ int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_sh
 		.cfg = cfg,
 		.shared = shared,
 		.mac = *mac,
+		.at = layout_of(cfg),
 		.queue = queue,
 	};
+	layout_tci(cfg, t->tci);
 	shared->tx_mac = calloc(cfg->tx_count + 1, sizeof(*shared->tx_mac));
 	shared->rx_mac = calloc(cfg->rx_count + 1, sizeof(*shared->rx_mac));
 	if (t->hop == NULL || t->tx_hop == NULL || t->rx_hop == NULL || shared->tx_mac == NULL ||
@@ -99,8 +101,28 @@ static void publish(struct neigh_table *t)
 	atomic_fetch_add_explicit(&t->shared->neigh_generation, 1, memory_order_release);
 }
 
+// All below makes and reads untagged frames; tags are taken off on the way in and put on on the way
+// out.
+static void pop_tags(const struct neigh_table *t, struct rte_mbuf *m)
+{
+	size_t bytes = t->at.tags * sizeof(struct rte_vlan_hdr);
+	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
+	memmove(d + bytes, d, ETHER_TYPE_AT);
+	rte_pktmbuf_adj(m, (uint16_t)bytes);
+}
+
+static void push_tags(const struct neigh_table *t, struct rte_mbuf *m)
+{
+	size_t bytes = t->at.tags * sizeof(struct rte_vlan_hdr);
+	uint8_t *d = (uint8_t *)(void *)rte_pktmbuf_prepend(m, (uint16_t)bytes);
+	memmove(d, d + bytes, ETHER_TYPE_AT);
+	head_put_tags(d, &t->at, t->tci);
+	m->ol_flags = 0;
+}
+
 static void inject(struct neigh_table *t, struct rte_mbuf *m)
 {
+	push_tags(t, m);
 	if (rte_ring_sp_enqueue(t->queue[0]->inject, m) != 0)
 		rte_pktmbuf_free(m);
 }
@@ -248,13 +270,12 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	f->eth.src_addr = t->mac;
 	f->ip.dst_addr = f->ip.src_addr;
 	f->ip.src_addr = addr_be(&t->cfg->addr);
-	f->ip.time_to_live = FRAME_TTL;
+	f->ip.time_to_live = t->cfg->ttl;
 	f->ip.hdr_checksum = 0;
 	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
 	f->icmp.icmp_type = ICMP_ECHOREPLY;
 	f->icmp.icmp_cksum = 0;
 	f->icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&f->icmp, total - sizeof(f->ip));
-	m->ol_flags = 0;
 	inject(t, m);
 }
 
@@ -264,6 +285,7 @@ void neigh_poll(struct neigh_table *t, uint64_t now_ns)
 		void *obj;
 		while (rte_ring_sc_dequeue(t->queue[q]->punt, &obj) == 0) {
 			struct rte_mbuf *m = obj;
+			pop_tags(t, m);
 			const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, void *);
 			if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
 				take_arp(t, m, now_ns);

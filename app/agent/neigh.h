@@ -22,6 +22,8 @@ struct neigh_table {
 	const struct hostcfg *cfg;
 	struct agent_shared *shared;
 	struct rte_ether_addr mac;
+	struct layout at;
+	uint16_t tci[FRAME_TAGS_MAX];
 	struct queue *const *queue;
 	uint64_t ignored; // frames taken that have no answer here
 	struct icmp_counts icmp;

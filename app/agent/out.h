@@ -66,7 +66,7 @@ static inline void out_restamp(struct queue *q, uint32_t count)
 		struct rte_mbuf *m = q->out[q->out_head + i];
 		if (!out_is_request(q, m))
 			continue;
-		struct frame *f = rte_pktmbuf_mtod(m, struct frame *);
+		struct frame *f = queue_frame(q, m);
 		uint64_t old_sum = tsc_sum(&f->pmx);
 		tsc_put(&f->pmx, now);
 		if (!q->csum_hw)

@@ -81,6 +81,8 @@ static int alloc_tables(struct queue *q, const struct hostcfg *cfg, int socket)
 	q->tx = table(q->tx_stream_count, sizeof(*q->tx), socket);
 	q->reply = table(q->tx_stream_all, sizeof(*q->reply), socket);
 	q->request = table(q->rx_stream_count, sizeof(*q->request), socket);
+	q->tx_addr = table(cfg->tx_count, sizeof(*q->tx_addr), socket);
+	q->rx_addr = table(cfg->rx_count, sizeof(*q->rx_addr), socket);
 	q->tx_flow = table(cfg->tx_count, sizeof(*q->tx_flow), socket);
 	q->rx_flow = table(cfg->rx_count, sizeof(*q->rx_flow), socket);
 	q->tx_mark = table(q->tx_stream_count, sizeof(*q->tx_mark), socket);
@@ -89,8 +91,9 @@ static int alloc_tables(struct queue *q, const struct hostcfg *cfg, int socket)
 	q->trial = table(q->trial_count, sizeof(*q->trial), socket);
 	q->layer = table(q->layer_count, sizeof(*q->layer), socket);
 	if (q->tx == NULL || q->reply == NULL || q->request == NULL || q->tx_flow == NULL ||
-	    q->rx_flow == NULL || q->tx_mark == NULL || q->reply_mark == NULL ||
-	    q->request_mark == NULL || q->trial == NULL || q->layer == NULL)
+	    q->rx_flow == NULL || q->tx_addr == NULL || q->rx_addr == NULL || q->tx_mark == NULL ||
+	    q->reply_mark == NULL || q->request_mark == NULL || q->trial == NULL ||
+	    q->layer == NULL)
 		return -ENOMEM;
 	return 0;
 }
@@ -121,14 +124,15 @@ static struct expect expect_build(const struct queue_env *env, const struct ip_a
 	uint16_t port = env->cfg->udp_port;
 	frame_build(&f, &(struct frame_spec){
 				.dst_mac = env->mac,
-				.src = ip4_of(peer),
-				.dst = ip4_of(&env->cfg->addr),
+				.src = *peer,
+				.dst = env->cfg->addr,
 				.sport = kind == PMX_REPLY ? port : 0,
 				.dport = kind == PMX_REQUEST ? port : 0,
 				.payload_bytes = payload,
 				.cookie = env->cfg->cookie,
 				.kind = kind,
 			});
+	f.ip.time_to_live = 0; // the first that comes tells
 	memcpy(&e, &f, 2 * sizeof(e.part[0]));
 	memcpy(&e.part[2], (const uint8_t *)&f + EXPECT_LAST_AT, sizeof(e.part[2]));
 	return e;
@@ -153,8 +157,10 @@ static void build_reply(struct rx_flow *r, const struct queue_env *env, const st
 	struct frame reply;
 	frame_build(&reply, &(struct frame_spec){
 				    .src_mac = env->mac,
-				    .src = ip4_of(&env->cfg->addr),
-				    .dst = ip4_of(&f->peer_addr),
+				    .src = env->cfg->addr,
+				    .dst = f->peer_addr,
+				    .dscp = f->dscp,
+				    .ttl = env->cfg->ttl,
 				    .sport = env->cfg->udp_port,
 				    .payload_bytes = f->rep_bytes,
 				    .cookie = env->cfg->cookie,
@@ -172,7 +178,7 @@ static void build_requests(struct queue *q, const struct queue_env *env)
 	for (uint32_t i = 0; i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
 		struct rx_flow *r = &q->rx_flow[i];
-		r->addr = rte_cpu_to_be_32(ip4_of(&f->peer_addr));
+		q->rx_addr[i] = f->peer_addr;
 		r->request = expect_build(env, &f->peer_addr, f->req_bytes, PMX_REQUEST);
 		build_reply(r, env, f);
 		r->request_len = frame_len(f->req_bytes);
@@ -194,7 +200,7 @@ static void build_replies(struct queue *q, const struct queue_env *env)
 	const struct hostcfg *cfg = env->cfg;
 	for (uint32_t i = 0; i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
-		q->tx_flow[i].addr = rte_cpu_to_be_32(ip4_of(&f->peer_addr));
+		q->tx_addr[i] = f->peer_addr;
 		q->tx_flow[i].reply = expect_build(env, &f->peer_addr, f->rep_bytes, PMX_REPLY);
 		q->tx_flow[i].reply_len = frame_len(f->rep_bytes);
 		for (uint32_t s = 0; s < f->streams; s++)
@@ -214,8 +220,10 @@ static void build_request(struct tx_stream *t, const struct queue_env *env, bool
 	struct frame frame;
 	frame_build(&frame, &(struct frame_spec){
 				    .src_mac = env->mac,
-				    .src = ip4_of(&env->cfg->addr),
-				    .dst = ip4_of(&f->peer_addr),
+				    .src = env->cfg->addr,
+				    .dst = f->peer_addr,
+				    .dscp = f->dscp,
+				    .ttl = env->cfg->ttl,
 				    .sport = (uint16_t)(f->sport_first + s),
 				    .dport = env->cfg->udp_port,
 				    .payload_bytes = f->req_bytes,
@@ -373,6 +381,8 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 	q->rx_stream_count = count_streams(cfg, false);
 	if (r == 0)
 		r = alloc_tables(q, cfg, env->socket);
+	if (r == 0 && !q->plain)
+		r = queue_any_build(q, env);
 	if (r == 0)
 		r = alloc_trials(q);
 	if (r == 0)
@@ -380,8 +390,11 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 	if (r == 0)
 		r = build_windows(q, cfg, o, q->tx_stream_count);
 	if (r == 0) {
-		for (uint32_t i = 0; i < q->tx_stream_count; i++)
+		for (uint32_t i = 0; i < q->tx_stream_count; i++) {
 			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
+			if (!q->plain)
+				queue_any_request(q, env, i, o[i].flow, o[i].s);
+		}
 		q->prefetch =
 			(q->tx_stream_all + q->rx_stream_count) * sizeof(*q->reply) > NEAR_BYTES;
 		q->table[PMX_REQUEST] = (struct rx_table){ q->request, q->rx_stream_count };
@@ -410,7 +423,11 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->burst = cfg->port.burst;
 	q->cookie_be = rte_cpu_to_be_16(cfg->cookie);
 	q->udp_port_be = rte_cpu_to_be_16(cfg->udp_port);
-	q->addr_be = rte_cpu_to_be_32(ip4_of(&cfg->addr));
+	q->addr = cfg->addr;
+	q->at = layout_of(cfg);
+	q->plain = layout_is_plain(cfg);
+	q->shift = (uint16_t)(q->at.pmx - FRAME_HDR_BYTES);
+	layout_tci(cfg, q->tci);
 	memcpy(&q->mac48, &env->mac, RTE_ETHER_ADDR_LEN);
 	q->csum_hw = env->csum_hw;
 	q->idle = cfg->idle;
@@ -512,13 +529,11 @@ int queue_sequences_set(struct queue *q, const struct hostcfg *cfg, const uint32
 void queue_take_macs(struct queue *q)
 {
 	const struct agent_shared *s = q->shared;
-	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
-		struct frame *f = (struct frame *)(void *)q->tx[i].head;
-		put_mac(&f->eth.dst_addr,
+	for (uint32_t i = 0; i < q->tx_stream_count; i++)
+		put_mac(queue_head(q, i),
 			atomic_load_explicit(&s->tx_mac[q->tx[i].flow], memory_order_relaxed));
-	}
 	for (uint32_t i = 0; i < q->rx_flow_count; i++)
-		put_mac((struct rte_ether_addr *)(void *)q->rx_flow[i].reply,
+		put_mac(queue_reply(q, i),
 			atomic_load_explicit(&s->rx_mac[i], memory_order_relaxed));
 }
 
@@ -545,6 +560,9 @@ void queue_destroy(struct queue *q)
 	rte_free(q->tx);
 	rte_free(q->reply);
 	rte_free(q->request);
+	rte_free(q->tx_addr);
+	rte_free(q->rx_addr);
+	queue_any_free(q);
 	rte_free(q->tx_flow);
 	rte_free(q->rx_flow);
 	rte_free(q->tx_mark);

@@ -3,6 +3,7 @@
 // thread.
 #pragma once
 
+#include "any.h"
 #include "frame.h"
 #include "pace.h"
 #include "seqwin.h"
@@ -61,14 +62,18 @@ _Static_assert(sizeof(struct rx_stream) == 64, "one cache line");
 // What a flow's frames must be from the first byte to the cookie: bytes 0, 16 and 28 on, compared
 // under masks that leave out what may differ.
 #define EXPECT_LAST_AT 28
-typedef uint64_t vec128 __attribute__((vector_size(16)));
 struct expect {
 	vec128 part[3];
 };
 
+// Of the frames that came from a peer, over the whole run. The expectations hold the TTL that came
+// last, so that only a change costs anything.
+struct ttl_range {
+	uint8_t min, max; // max 0 = none came
+};
+
 struct rx_flow { // responder, one peer
 	struct expect request;
-	rte_be32_t addr;
 	uint8_t reply[48]; // template: Ethernet .. first half of the stream index; ports, checksum
 			   // and what is the stream's are 0, with csum_hw the pseudo-header's sum
 			   // stands
@@ -76,13 +81,14 @@ struct rx_flow { // responder, one peer
 	uint16_t request_len; // frame bytes without FCS
 	uint16_t reply_len;
 	bool same_size; // payload is echoed, checksum updated (RFC 1624)
+	struct ttl_range ttl;
 } __attribute__((aligned(64)));
 
 struct tx_flow { // requester, one peer
 	struct expect reply;
-	rte_be32_t addr;
 	uint16_t reply_len; // frame bytes without FCS
-	uint32_t window;    // its entry in window.group; NO_WINDOW = open loop
+	struct ttl_range ttl;
+	uint32_t window; // its entry in window.group; NO_WINDOW = open loop
 } __attribute__((aligned(64)));
 
 // One trial of the run, as this queue lives it.
@@ -106,7 +112,6 @@ struct queue_layer {
 struct queue {
 	// --- read only while traffic runs
 	uint16_t port, id, burst, cookie_be, udp_port_be;
-	rte_be32_t addr_be;
 	uint64_t mac48; // of the port, in memory order
 	bool csum_hw, stamp_each;
 	bool windowed; // some pair of the port has a window
@@ -137,6 +142,12 @@ struct queue {
 	struct queue_layer *layer; // [layer_count], owned
 	double tsc_per_ns;
 	uint64_t rotation_start; // TSC; before the measured trial's where that was joined
+	struct layout at;
+	bool plain;	// untagged IPv4 of one size each way: the fast half does
+	uint16_t shift; // of the pmx header against a plain frame's
+	uint16_t tci[FRAME_TAGS_MAX];
+	struct ip_addr addr, *tx_addr, *rx_addr; // own; of the peers by flow
+	struct any any;				 // where it does not
 
 	// --- receive: the last burst, and how much of it goes back to the pool
 	__attribute__((aligned(64))) struct rte_mbuf *in[BURST_MAX];
@@ -201,3 +212,27 @@ void queue_destroy(struct queue *q);
 // New MACs of the next hops, from shared; by the queue's lcore.
 void queue_take_macs(struct queue *q);
 uint32_t queue_trial_count(const struct hostcfg *cfg);
+
+// Where a plain frame would begin for its UDP and pmx headers to stand where those of m do.
+static inline struct frame *queue_frame(const struct queue *q, const struct rte_mbuf *m)
+{
+	return (struct frame *)(void *)(rte_pktmbuf_mtod(m, uint8_t *) + q->shift);
+}
+
+// What stream i's requests begin with.
+static inline uint8_t *queue_head(const struct queue *q, uint32_t i)
+{
+	return q->plain ? q->tx[i].head : q->any.tx[i].b;
+}
+
+// What flow i's replies begin with.
+static inline uint8_t *queue_reply(const struct queue *q, uint32_t i)
+{
+	return q->plain ? q->rx_flow[i].reply : q->any.rx_flow[i].reply.b;
+}
+
+// Frames that are not plain, queue_any.c: tables and expectations, and the template of a stream.
+int queue_any_build(struct queue *q, const struct queue_env *env);
+void queue_any_request(struct queue *q, const struct queue_env *env, uint32_t at, uint32_t flow,
+		       uint32_t stream);
+void queue_any_free(struct queue *q);

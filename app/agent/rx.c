@@ -3,28 +3,16 @@
 #include <rte_arp.h>
 #include <rte_icmp.h>
 
-// Why a frame is not the run's. DROP_REASONS = it is for the main thread.
-static enum drop_reason rx_ip_reason(const struct queue *q, const struct rte_mbuf *m,
-				     const struct frame *f)
+// Why a frame with UDP to or from us is not the run's. src: its sender.
+static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf *m,
+				   const struct ip_addr *src)
 {
-	if (m->data_len < sizeof(f->eth) + sizeof(f->ip))
-		return DROP_MALFORMED;
-	if (f->ip.dst_addr != q->addr_be)
-		return DROP_ADDRESS;
-	if (f->ip.version_ihl != RTE_IPV4_VHL_DEF)
-		return DROP_MALFORMED;
-	if ((f->ip.fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) !=
-	    0)
-		return DROP_FRAGMENT;
-	if (f->ip.next_proto_id == IPPROTO_ICMP)
-		return DROP_REASONS;
-	if (f->ip.next_proto_id != IPPROTO_UDP)
-		return DROP_PROTOCOL;
-	if (m->data_len < FRAME_HDR_BYTES)
+	const struct frame *f = queue_frame(q, m);
+	if (m->data_len < q->at.pmx)
 		return DROP_MALFORMED;
 	if (f->udp.dst_port != q->udp_port_be && f->udp.src_port != q->udp_port_be)
 		return DROP_PORT;
-	if (m->data_len < sizeof(*f))
+	if (m->data_len < q->at.pmx + sizeof(f->pmx))
 		return DROP_MALFORMED;
 	if (f->pmx.cookie != q->cookie_be)
 		return DROP_COOKIE;
@@ -39,41 +27,124 @@ static enum drop_reason rx_ip_reason(const struct queue *q, const struct rte_mbu
 	if (i >= (request ? q->rx_stream_count : q->tx_stream_all))
 		return DROP_STREAM;
 	const struct rx_stream *s = request ? &q->request[i] : &q->reply[i];
-	rte_be32_t peer = request ? q->rx_flow[s->flow].addr : q->tx_flow[s->flow].addr;
-	if (peer != f->ip.src_addr || s->port != (request ? f->udp.src_port : f->udp.dst_port))
+	const struct ip_addr *peer = request ? &q->rx_addr[s->flow] : &q->tx_addr[s->flow];
+	if (!ip_eq(peer, src) || s->port != (request ? f->udp.src_port : f->udp.dst_port))
 		return DROP_STREAM;
 	return DROP_MALFORMED; // its length or its checksum
 }
 
-static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *m,
-				  const struct frame *f)
+// DROP_REASONS = it is for the main thread.
+static enum drop_reason ip4_reason(const struct queue *q, const struct rte_mbuf *m,
+				   const struct rte_ipv4_hdr *ip)
 {
-	uint64_t dst = 0;
-	if (m->data_len < sizeof(f->eth))
+	if (m->data_len < q->at.l3 + sizeof(*ip))
 		return DROP_MALFORMED;
-	memcpy(&dst, &f->eth.dst_addr, RTE_ETHER_ADDR_LEN);
+	if (rte_be_to_cpu_32(ip->dst_addr) != ip4_of(&q->addr))
+		return DROP_ADDRESS;
+	if (ip->version_ihl != RTE_IPV4_VHL_DEF)
+		return DROP_MALFORMED;
+	if ((ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0)
+		return DROP_FRAGMENT;
+	if (ip->next_proto_id == IPPROTO_ICMP)
+		return DROP_REASONS;
+	if (ip->next_proto_id != IPPROTO_UDP)
+		return DROP_PROTOCOL;
+	return udp_reason(q, m, &IP4(rte_be_to_cpu_32(ip->src_addr)));
+}
+
+// A tag in the mbuf's word is none of the frame's, unless it says no VLAN (a priority alone); words
+// that no flag speaks for are left over.
+static bool has_tag(const struct rte_mbuf *m)
+{
+	return (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0 && (m->vlan_tci & 0xfff) != 0;
+}
+
+// Whether all tags are the port's own; one that the driver took out is none of ours.
+static bool tags_ok(const struct queue *q, const struct rte_mbuf *m, const uint8_t *d)
+{
+	const rte_be16_t id = RTE_BE16(0x0fff);
+	if (has_tag(m))
+		return false;
+	for (unsigned i = 0; i < q->at.tags; i++) {
+		const uint8_t *tag = d + ETHER_TYPE_AT + i * sizeof(struct rte_vlan_hdr);
+		bool type_ok = i + 1 < q->at.tags ? any_outer_ok(&q->at, d)
+						  : load16(tag) == RTE_BE16(RTE_ETHER_TYPE_VLAN);
+		if (!type_ok || (load16(tag + 2) & id) != (rte_cpu_to_be_16(q->tci[i]) & id))
+			return false;
+	}
+	return true;
+}
+
+static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *m)
+{
+	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
+	uint64_t dst = 0;
+	if (m->data_len < q->at.l3)
+		return DROP_MALFORMED;
+	memcpy(&dst, d, RTE_ETHER_ADDR_LEN);
 	bool to_us = dst == q->mac48;
-	if (f->eth.ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP) &&
-	    (to_us || rte_is_broadcast_ether_addr(&f->eth.dst_addr)))
-		return m->data_len >= sizeof(f->eth) + sizeof(struct rte_arp_hdr) ? DROP_REASONS
-										  : DROP_MALFORMED;
-	if (!to_us || f->eth.ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4))
+	if (!tags_ok(q, m, d))
 		return DROP_L2;
-	return rx_ip_reason(q, m, f);
+	uint16_t type = load16(d + q->at.l3 - 2);
+	bool to_all = rte_is_broadcast_ether_addr((const struct rte_ether_addr *)(const void *)d);
+	if (type == RTE_BE16(RTE_ETHER_TYPE_ARP) && (to_us || to_all))
+		return m->data_len >= q->at.l3 + sizeof(struct rte_arp_hdr) ? DROP_REASONS
+									    : DROP_MALFORMED;
+	if (!to_us || type != RTE_BE16(RTE_ETHER_TYPE_IPV4))
+		return DROP_L2;
+	return ip4_reason(q, m, (const struct rte_ipv4_hdr *)(const void *)(d + q->at.l3));
 }
 
 bool rx_trim(struct rte_mbuf *m, uint16_t len)
 {
-	if (m->nb_segs != 1 || m->data_len <= len)
+	if (m->nb_segs != 1 || m->data_len < len || has_tag(m))
 		return false;
+	m->vlan_tci = 0;
 	m->data_len = len;
 	m->pkt_len = len;
 	return true;
 }
 
+void rx_put_tag_back(struct rte_mbuf *m)
+{
+	const size_t macs = 2 * sizeof(struct rte_ether_addr);
+	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
+	rte_be16_t tag[2] = { RTE_BE16(RTE_ETHER_TYPE_VLAN), rte_cpu_to_be_16(m->vlan_tci) };
+	if (m->data_len < macs || rte_pktmbuf_headroom(m) < sizeof(tag))
+		return;
+	memmove(d - sizeof(tag), d, macs);
+	memcpy(d - sizeof(tag) + macs, tag, sizeof(tag));
+	m->data_off = (uint16_t)(m->data_off - sizeof(tag));
+	m->data_len = (uint16_t)(m->data_len + sizeof(tag));
+	m->pkt_len += sizeof(tag);
+	m->ol_flags &= ~RTE_MBUF_F_RX_VLAN_STRIPPED;
+}
+
+bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct frame *f, enum pmx_kind kind,
+		    uint32_t flow, rte_be16_t port)
+{
+	bool reply = kind == PMX_REPLY;
+	struct any_flow *any = reply ? q->any.tx_flow : q->any.rx_flow;
+	struct expect *plain = reply ? &q->tx_flow[flow].reply : &q->rx_flow[flow].request;
+	struct ttl_range *seen = reply ? &q->tx_flow[flow].ttl : &q->rx_flow[flow].ttl;
+	uint8_t *want = (q->plain ? (uint8_t *)plain : (uint8_t *)&any[flow].expect) + q->at.ttl;
+	uint8_t old = *want;
+	uint8_t ttl = rte_pktmbuf_mtod(m, const uint8_t *)[q->at.ttl];
+	if (ttl == old)
+		return false;
+	*want = ttl;
+	if (!rx_is_flows(q, m, f, kind, flow, port, q->plain)) {
+		*want = old;
+		return false;
+	}
+	seen->min = seen->max == 0 || ttl < seen->min ? ttl : seen->min;
+	seen->max = ttl > seen->max ? ttl : seen->max;
+	return true;
+}
+
 void rx_other(struct queue *q, struct rte_mbuf *m)
 {
-	enum drop_reason r = rx_reason(q, m, rte_pktmbuf_mtod(m, const struct frame *));
+	enum drop_reason r = rx_reason(q, m);
 	if (r == DROP_REASONS) {
 		if (rte_ring_sp_enqueue(q->punt, m) == 0)
 			return;
@@ -120,7 +191,7 @@ static bool has_next_hop(const struct queue *q, const struct rx_stream *s)
 {
 	static const uint8_t none[RTE_ETHER_ADDR_LEN];
 	return s->trial != NO_TRIAL || q->shared->rx_mac == NULL || // without neighbours
-	       memcmp(q->rx_flow[s->flow].reply, none, sizeof(none)) != 0;
+	       memcmp(queue_reply(q, s->flow), none, sizeof(none)) != 0;
 }
 
 static bool count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uint32_t seq,

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "out.h"
 #include "queue.h"
+#include "rx_any.h"
 
 #include <rte_prefetch.h>
 
@@ -18,8 +19,9 @@ enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial
 			    bool reply);
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count,
 	     bool reply);
-// Cuts off what follows a frame of the right length. False: it is too short, or in segments.
-bool rx_trim(struct rte_mbuf *m, uint16_t len);
+// A frame that only differs from its flow's others by its TTL: true, and the others may have it.
+bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct frame *f, enum pmx_kind kind,
+		    uint32_t flow, rte_be16_t port);
 
 static inline uint32_t be32_pair(const uint16_t v[2])
 {
@@ -38,7 +40,7 @@ static inline uint64_t rx_tsc(const struct frame *f)
 }
 
 // Masks over the first 44 bytes: all that a frame of a flow must say, but for source MAC, TOS,
-// identification, DF, TTL and checksums. What is behind are version and kind, which chose the flow,
+// identification, DF and checksums. What is behind are version and kind, which chose the flow,
 // and what differs from frame to frame.
 //
 // The third part overlaps the second: it lies as the copy of a PMD that moves 60 bytes stores them.
@@ -46,17 +48,10 @@ static inline uint64_t rx_tsc(const struct frame *f)
 // every store before, those to lines of another core too.
 static const vec128 rx_mask[3] = {
 	{ 0x0000ffffffffffff, 0x00ffffff00000000 }, // destination MAC, type, version and IHL
-	{ 0xff00ffbf0000ffff, 0xffffffffffff0000 }, // length, fragment, protocol, addresses
+	{ 0xffffffbf0000ffff, 0xffffffffffff0000 }, // length, fragment, TTL, protocol, addresses
 	{ 0xffffffffffffffff, 0xffff0000ffffffff }, // addresses, ports, UDP length, cookie
 };
 static const uint32_t rx_part_at[3] = { 0, 16, EXPECT_LAST_AT };
-
-static inline vec128 load128(const uint8_t *p)
-{
-	vec128 v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
 
 // `port_at`: which 16-bit word of the last part is the requester's port, the stream's own.
 static inline bool rx_is_expected(const struct frame *f, const struct expect *want, int port_at,
@@ -85,6 +80,31 @@ static inline bool rx_csum_bad(const struct queue *q, const struct rte_mbuf *m)
 	return unlikely(q->csum_hw) &&
 	       ((m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
 		(m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD);
+}
+
+static inline const struct size *rx_size(const struct sizes *sizes, const struct frame *f)
+{
+	return &sizes->size[size_index(sizes, rx_seq(f))];
+}
+
+// Whether the frame is what the plan says of the flow and the stream that its index names.
+static inline bool rx_is_flows(const struct queue *q, struct rte_mbuf *m, const struct frame *f,
+			       enum pmx_kind kind, uint32_t flow, rte_be16_t port, bool plain)
+{
+	if (kind == PMX_REPLY) {
+		const struct tx_flow *t = &q->tx_flow[flow];
+		if (plain)
+			return rx_is_expected(f, &t->reply, RX_DPORT_AT, port) &&
+			       rx_len_ok(m, t->reply_len);
+		const struct any_flow *a = &q->any.tx_flow[flow];
+		return any_is_flows(q, m, f, kind, a, port, rx_size(&a->reply_sizes, f));
+	}
+	const struct rx_flow *r = &q->rx_flow[flow];
+	if (plain)
+		return rx_is_expected(f, &r->request, RX_SPORT_AT, port) &&
+		       rx_len_ok(m, r->request_len);
+	const struct any_flow *a = &q->any.rx_flow[flow];
+	return any_is_flows(q, m, f, kind, a, port, rx_size(&a->request_sizes, f));
 }
 
 // Counts a frame of stream s.
@@ -124,16 +144,16 @@ static inline struct rx_stream *rx_stream_of(const struct queue *q, const struct
 
 // True: done with, the mbuf can go back to its pool as it is.
 static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct frame *f,
-			    uint64_t now)
+			    uint64_t now, bool plain)
 {
 	struct rx_stream *s = rx_stream_of(q, f, PMX_REPLY);
-	const struct tx_flow *flow;
 	enum rx_count count;
 	if (unlikely(s == NULL))
 		goto other;
-	flow = &q->tx_flow[s->flow];
-	if (unlikely(!rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
-		     !rx_len_ok(m, flow->reply_len) || rx_csum_bad(q, m)))
+	if (unlikely(!rx_is_flows(q, m, f, PMX_REPLY, s->flow, s->port, plain) &&
+		     !rx_ttl_changed(q, m, f, PMX_REPLY, s->flow, s->port)))
+		goto other;
+	if (rx_csum_bad(q, m))
 		goto other;
 	uint32_t expected = s->next;
 	count = rx_count(q, s, f, true);
@@ -209,16 +229,16 @@ static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, stru
 enum rx_fate { RX_OTHER, RX_FREE, RX_ANSWER };
 
 static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struct frame *f,
-				      bool room)
+				      bool room, bool plain)
 {
 	struct rx_stream *s = rx_stream_of(q, f, PMX_REQUEST);
-	const struct rx_flow *flow;
 	enum rx_count count;
 	if (unlikely(s == NULL))
 		goto other;
-	flow = &q->rx_flow[s->flow];
-	if (unlikely(!rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
-		     !rx_len_ok(m, flow->request_len) || rx_csum_bad(q, m)))
+	if (unlikely(!rx_is_flows(q, m, f, PMX_REQUEST, s->flow, s->port, plain) &&
+		     !rx_ttl_changed(q, m, f, PMX_REQUEST, s->flow, s->port)))
+		goto other;
+	if (rx_csum_bad(q, m))
 		goto other;
 	count = rx_count(q, s, f, false);
 	if (unlikely(count != RX_NEW)) {
@@ -231,7 +251,11 @@ static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struc
 		return RX_FREE;
 	}
 	m->hash.usr = rte_be_to_cpu_32(load32(f->pmx.stream));
-	rx_turn_round(q, m, f, flow, s);
+	if (plain)
+		rx_turn_round(q, m, f, &q->rx_flow[s->flow], s);
+	else
+		any_turn_round(q, m, f, &q->any.rx_flow[s->flow], s,
+			       rx_size(&q->any.rx_flow[s->flow].request_sizes, f));
 	return RX_ANSWER;
 other:
 	rx_other(q, m);
@@ -240,36 +264,43 @@ other:
 
 // The stream's line is on its way while the frames before are worked on; a wrong index harms
 // nothing.
-static inline void rx_prefetch(const struct queue *q, const struct rte_mbuf *m)
+static inline void rx_prefetch(const struct queue *q, const struct frame *f)
 {
-	const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
 	const struct rx_table *t = &q->table[f->pmx.verkind & 3];
 	rte_prefetch0((const void *)((uintptr_t)t->stream +
 				     sizeof(struct rx_stream) *
 					     (uintptr_t)rte_be_to_cpu_32(load32(f->pmx.stream))));
 }
 
+static inline struct frame *rx_frame(const struct queue *q, const struct rte_mbuf *m, bool plain)
+{
+	return plain ? rte_pktmbuf_mtod(m, struct frame *) : queue_frame(q, m);
+}
+
 // Everything that came in at `now`: answers are in q->out afterwards, what is done with waits for
 // rx_release. Reading the head of a frame that is too short is harmless: the mbuf has the room.
-static inline void rx_take(struct queue *q, uint32_t n, uint64_t now)
+// plain: that of the queue, known to the compiler.
+static inline void rx_take(struct queue *q, uint32_t n, uint64_t now, bool plain)
 {
 	struct rte_mbuf **m = q->in, **answer = out_tail(q);
 	uint32_t done = 0, answers = 0, replies = 0, room = out_room(q);
 	for (uint32_t i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
 	for (uint32_t i = 0; q->prefetch && i < n; i++)
-		rx_prefetch(q, m[i]);
+		rx_prefetch(q, rx_frame(q, m[i], plain));
 	for (uint32_t i = 0; i < n; i++) {
 		struct rte_mbuf *b = m[i];
-		struct frame *f = rte_pktmbuf_mtod(b, struct frame *);
+		if (!plain && unlikely((b->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0))
+			rx_put_tag_back(b);
+		struct frame *f = rx_frame(q, b, plain);
 		if (f->pmx.verkind == PMX_VERKIND(PMX_REQUEST)) {
-			enum rx_fate fate = rx_request(q, b, f, answers < room);
+			enum rx_fate fate = rx_request(q, b, f, answers < room, plain);
 			if (likely(fate == RX_ANSWER))
 				answer[answers++] = b;
 			else if (fate == RX_FREE)
 				m[done++] = b;
 		} else if (f->pmx.verkind == PMX_VERKIND(PMX_REPLY)) {
-			if (likely(rx_reply(q, b, f, now))) {
+			if (likely(rx_reply(q, b, f, now, plain))) {
 				m[done++] = b;
 				replies++;
 			}
@@ -367,12 +398,12 @@ static inline bool rx_lone_reply(struct queue *q, const struct rte_mbuf *m, cons
 
 // One burst; returns its size, and in *now the instant at which it was found, where it was read: a
 // lone request is answered without.
-static inline uint32_t rx_poll(struct queue *q, uint64_t *now)
+static inline uint32_t rx_poll(struct queue *q, uint64_t *now, bool plain)
 {
 	uint32_t n = rte_eth_rx_burst(q->port, q->id, q->in, q->burst);
 	if (n == 0)
 		return 0;
-	if (n == 1) {
+	if (plain && n == 1) {
 		struct frame *f = rte_pktmbuf_mtod(q->in[0], struct frame *);
 		if (f->pmx.verkind == PMX_VERKIND(PMX_REQUEST) && rx_lone_request(q, q->in[0], f))
 			return 1;
@@ -382,6 +413,6 @@ static inline uint32_t rx_poll(struct queue *q, uint64_t *now)
 	} else {
 		*now = rte_rdtsc();
 	}
-	rx_take(q, n, *now);
+	rx_take(q, n, *now, plain);
 	return n;
 }

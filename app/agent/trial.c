@@ -8,14 +8,17 @@
 // The trial byte stands in every template; with the version byte it is one word of the checksum.
 static void set_trial_byte(struct queue *q, uint8_t trial)
 {
-	const size_t at = offsetof(struct frame, pmx.trial);
+	const size_t at = q->at.pmx + offsetof(struct pmx_hdr, trial);
+	const size_t csum_at = q->at.udp + offsetof(struct rte_udp_hdr, dgram_cksum);
 	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
-		struct tx_stream *s = &q->tx[i];
-		uint32_t sum = tx_sum(s) + 0xffffu - ((uint32_t)s->head[at] << 8);
-		uint16_t folded = csum_fold((uint64_t)sum + ((uint32_t)trial << 8));
+		uint8_t *head = queue_head(q, i);
+		uint16_t folded;
+		memcpy(&folded, head + csum_at, sizeof(folded));
+		uint32_t sum = folded + 0xffffu - ((uint32_t)head[at] << 8);
+		folded = csum_fold((uint64_t)sum + ((uint32_t)trial << 8));
 		if (!q->csum_hw)
-			memcpy(s->head + UDP_CSUM_AT, &folded, sizeof(folded));
-		s->head[at] = trial;
+			memcpy(head + csum_at, &folded, sizeof(folded));
+		head[at] = trial;
 	}
 }
 
@@ -42,16 +45,26 @@ static void trial_finish(struct queue *q)
 	q->current++;
 }
 
+// Among them are answers to ARP, ND and ping.
+static bool is_trials(const struct queue *q, const struct rte_mbuf *m, uint8_t trial)
+{
+	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
+	const rte_be16_t ip =
+		q->at.v6 ? RTE_BE16(RTE_ETHER_TYPE_IPV6) : RTE_BE16(RTE_ETHER_TYPE_IPV4);
+	size_t proto_at = q->at.l3 + (q->at.v6 ? offsetof(struct rte_ipv6_hdr, proto)
+					       : offsetof(struct rte_ipv4_hdr, next_proto_id));
+	rte_be16_t type;
+	memcpy(&type, d + q->at.l3 - sizeof(type), sizeof(type));
+	return type == ip && d[proto_at] == IPPROTO_UDP && queue_frame(q, m)->pmx.trial == trial;
+}
+
 // Frames of a closing trial that the PMD never took: they were not sent.
 static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < q->out_count; i++) {
 		struct rte_mbuf *m = q->out[q->out_head + i];
-		const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
-		bool ours = f->eth.ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
-			    f->ip.next_proto_id == IPPROTO_UDP && f->pmx.trial == trial;
-		if (!ours) {
+		if (!is_trials(q, m, trial)) {
 			q->out[q->out_head + kept++] = m;
 			continue;
 		}

@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "out.h"
 #include "queue.h"
+#include "rx_any.h"
 
 #define UDP_CSUM_AT offsetof(struct frame, udp.dgram_cksum)
 
@@ -50,6 +51,41 @@ static inline void tx_build(const struct queue *q, struct tx_stream *s, struct r
 	m->pkt_len = s->frame_len;
 }
 
+// The same of any layout and size; i is the stream's place.
+static inline void tx_build_any(const struct queue *q, uint32_t i, struct rte_mbuf *m, uint64_t tsc)
+{
+	struct tx_stream *s = &q->tx[i];
+	const struct head *h = &q->any.tx[i];
+	const struct sizes *sizes = &q->any.tx_flow[s->flow].request_sizes;
+	uint32_t seq = (uint32_t)s->seq++, seq_be = rte_cpu_to_be_32(seq);
+	const struct size *size = &sizes->size[size_index(sizes, seq)];
+	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
+	struct frame *f = queue_frame(q, m);
+	memcpy(d, h, sizeof(*h)); // behind the header it has zeros, as the payload
+	any_put_lens(d, &q->at, size);
+	f->udp.dgram_len = size->udp_len;
+	memcpy(f->pmx.seq, &seq_be, sizeof(seq_be));
+	tsc_put(&f->pmx, tsc);
+	if (q->csum_hw) {
+		f->udp.dgram_cksum = csum_fold((uint64_t)f->udp.dgram_cksum + size->udp_len);
+		any_ask_nic(m, &q->at, m->ol_flags);
+	} else {
+		f->udp.dgram_cksum = csum_udp((uint64_t)f->udp.dgram_cksum + 2u * size->udp_len +
+					      seq_be + tsc_sum(&f->pmx));
+	}
+	m->data_len = size->frame_len;
+	m->pkt_len = size->frame_len;
+}
+
+static inline void tx_build_at(const struct queue *q, uint32_t i, struct rte_mbuf *m, uint64_t tsc,
+			       bool lone, bool plain)
+{
+	if (plain)
+		tx_build(q, &q->tx[i], m, tsc, lone);
+	else
+		tx_build_any(q, i, m, tsc);
+}
+
 // The send instant of packet i of a burst: the burst's, or its own. For its own the clock is read
 // with every second packet: the other is built within some 6 ns, less than a step of the clock (10
 // ns where it was measured), and a reading costs as much as two packets.
@@ -61,7 +97,8 @@ static inline uint64_t tx_stamp(const struct queue *q, uint64_t *now, uint32_t i
 }
 
 // One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
-static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room)
+static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room,
+				bool plain)
 {
 	struct rte_mbuf **m = out_tail(q);
 	struct pace_group before = *g;
@@ -73,7 +110,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 	}
 	uint32_t stream = g->first + g->cursor, end = g->first + g->count;
 	for (uint32_t i = 0; i < n; i++) {
-		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i), false);
+		tx_build_at(q, stream, m[i], tx_stamp(q, &now, i), false, plain);
 		m[i]->hash.usr = stream;
 		stream = stream + 1 < end ? stream + 1 : g->first;
 	}
@@ -88,7 +125,7 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 }
 
 // Requests that a place in a window allows. A credit is spent by the pair's next stream.
-static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
+static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room, bool plain)
 {
 	struct rte_mbuf **m = out_tail(q);
 	uint32_t n = window_credits(&q->window);
@@ -101,29 +138,29 @@ static inline uint32_t tx_windowed(struct queue *q, uint64_t now, uint32_t room)
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t stream = window_spend(&q->window);
-		tx_build(q, &q->tx[stream], m[i], tx_stamp(q, &now, i), n == 1);
+		tx_build_at(q, stream, m[i], tx_stamp(q, &now, i), n == 1, plain);
 		m[i]->hash.usr = stream;
 	}
 	out_add(q, n);
 	return n;
 }
 
-// What may go at `now`, up to a burst.
-static inline uint32_t tx_due(struct queue *q, uint64_t now)
+// What may go at `now`, up to a burst. plain: that of the queue, known to the compiler.
+static inline uint32_t tx_due(struct queue *q, uint64_t now, bool plain)
 {
 	uint32_t sent = 0;
 	while (q->out_count < q->burst) {
 		struct pace_group *g = pace_top(&q->pace, now);
 		if (g == NULL)
 			break;
-		uint32_t n = tx_group(q, g, now, q->burst - q->out_count);
+		uint32_t n = tx_group(q, g, now, q->burst - q->out_count, plain);
 		if (n == 0)
 			break;
 		sent += n;
 		pace_sift_down(&q->pace);
 	}
 	if (q->window.group_count > 0 && q->out_count < q->burst && now < q->pace.end)
-		sent += tx_windowed(q, now, q->burst - q->out_count);
+		sent += tx_windowed(q, now, q->burst - q->out_count, plain);
 	if (sent > 0) {
 		q->total.requests_sent += sent;
 		if (unlikely(q->first_tx == 0))

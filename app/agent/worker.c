@@ -105,9 +105,8 @@ static bool needs_no_clock(const struct queue *q, uint32_t empty)
 	       (!q->sending || (q->pace.heap_count == 0 && window_credits(&q->window) == 0));
 }
 
-int worker_run(void *arg)
+static inline __attribute__((always_inline)) void run(struct queue *q, bool plain)
 {
-	struct queue *q = arg;
 	const double tsc_hz = (double)rte_get_tsc_hz(); // for waits only
 	const uint64_t every = (uint64_t)(HOUSEKEEPING_NS * tsc_hz / 1e9);
 	uint64_t last = rte_rdtsc();
@@ -118,7 +117,7 @@ int worker_run(void *arg)
 
 	while (!atomic_load_explicit(&q->shared->quit, memory_order_relaxed)) {
 		uint64_t now = 0;
-		uint32_t work = rx_poll(q, &now);
+		uint32_t work = rx_poll(q, &now, plain);
 		if (work == 0) {
 			if (needs_no_clock(q, empty)) {
 				empty++;
@@ -139,7 +138,7 @@ int worker_run(void *arg)
 			housekeeping(q, now, every);
 		}
 		if (q->sending)
-			work += tx_due(q, work > FEW ? rte_rdtsc() : now);
+			work += tx_due(q, work > FEW ? rte_rdtsc() : now, plain);
 		if (q->out_count > 0)
 			work += out_flush(q);
 		rx_release(q);
@@ -148,5 +147,25 @@ int worker_run(void *arg)
 		if (empty > IDLE_POLLS && q->idle != IDLE_SPIN)
 			idle(q, now, empty, tsc_hz);
 	}
+}
+
+// One loop for frames whose form the compiler knows, one for all others.
+static void run_plain(struct queue *q)
+{
+	run(q, true);
+}
+
+static void run_any(struct queue *q)
+{
+	run(q, false);
+}
+
+int worker_run(void *arg)
+{
+	struct queue *q = arg;
+	if (q->plain)
+		run_plain(q);
+	else
+		run_any(q);
 	return 0;
 }

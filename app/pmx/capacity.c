@@ -22,10 +22,12 @@ const char *const fit_name[FIT_COUNT] = {
 };
 
 // NAN for an unpaced flow makes every sum that it is in NAN.
-static void flow_add(struct capacity_host *host, const struct plan_flow *f)
+static void flow_add(struct capacity_host *host, const struct matrix *m, const struct plan_flow *f)
 {
 	struct capacity_host *s = &host[f->src], *d = &host[f->dst];
 	double pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
+
+	uint32_t s_encap = host_encap(&m->host[f->src]), d_encap = host_encap(&m->host[f->dst]);
 
 	s->flows_out++;
 	d->flows_in++;
@@ -35,10 +37,10 @@ static void flow_add(struct capacity_host *host, const struct plan_flow *f)
 	s->rx_pps += pps;
 	d->tx_pps += pps;
 	d->rx_pps += pps;
-	s->tx_l1_bps += l1_bps(pps, f->req_bytes);
-	d->rx_l1_bps += l1_bps(pps, f->req_bytes);
-	d->tx_l1_bps += l1_bps(pps, f->rep_bytes);
-	s->rx_l1_bps += l1_bps(pps, f->rep_bytes);
+	s->tx_l1_bps += l1_bps(pps, f->req_bytes + s_encap);
+	d->rx_l1_bps += l1_bps(pps, f->req_bytes + d_encap);
+	d->tx_l1_bps += l1_bps(pps, f->rep_bytes + d_encap);
+	s->rx_l1_bps += l1_bps(pps, f->rep_bytes + s_encap);
 }
 
 static void rate_host(struct capacity_host *h, const struct profile *p, double nic_gbps,
@@ -127,7 +129,7 @@ static void layer_add(struct capacity *c, const struct plan *p, const struct by_
 	for (size_t i = b->first[layer]; i < b->first[layer + 1]; i++) {
 		const struct plan_flow *f = &p->flow[b->order[i]];
 
-		flow_add(now, f);
+		flow_add(now, p->matrix, f);
 		pps += f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 	}
 	if (layer == 0 || isnan(pps) || pps > c->requests_pps) {

@@ -93,8 +93,8 @@ static void put_title(FILE *f, const struct plan *p, const struct capacity *c, b
 	text_begin(f, TEXT_BOLD, colour);
 	fprintf(f, "%s: %zu hosts, %zu flow%s, request %u B (frame %u), reply %u B (frame %u)",
 		m->name, m->host_count, p->flow_count, p->flow_count == 1 ? "" : "s",
-		m->traffic.req_bytes, frame_bytes(m->traffic.req_bytes), m->traffic.rep_bytes,
-		frame_bytes(m->traffic.rep_bytes));
+		m->traffic.req_bytes, frame_bytes(m->traffic.req_bytes + matrix_encap(m)),
+		m->traffic.rep_bytes, frame_bytes(m->traffic.rep_bytes + matrix_encap(m)));
 	text_end(f, TEXT_BOLD, colour);
 	if (isnan(pps))
 		fputs("\n\n", f);

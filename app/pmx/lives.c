@@ -104,6 +104,7 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 		to->req_bytes = from->req_bytes;
 		to->rep_bytes = from->rep_bytes;
 		to->streams = from->streams;
+		ttl_join(&to->ttl_min, &to->ttl_max, from->ttl_min, from->ttl_max);
 		to->layer = from->layer;
 		for (size_t t = 0; t < r->trial_count; t++) {
 			struct tx_counts *c = &to->trial[trial_at + t];
@@ -130,6 +131,7 @@ static void add_rx(struct result *out, size_t trial_at, const struct result *r)
 		to->req_bytes = from->req_bytes;
 		to->rep_bytes = from->rep_bytes;
 		to->layer = from->layer;
+		ttl_join(&to->ttl_min, &to->ttl_max, from->ttl_min, from->ttl_max);
 		memcpy(&to->trial[trial_at], from->trial, r->trial_count * sizeof(*to->trial));
 	}
 }

@@ -1,4 +1,5 @@
 #include "matrix.h"
+#include "matrix_frame.h"
 #include "matrix_parts.h"
 #include "sha256.h"
 #include "slurp.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TTL_DEFAULT 64 // RFC 1700
 #define SECOND_NS 1000000000ull
 #define DAY_NS (86400 * SECOND_NS)
 #define DURATION_DEFAULT_NS (10 * SECOND_NS)
@@ -89,6 +91,13 @@ static int set_rtt_p99(const struct yaml_doc *d, const struct yaml_item *v, void
 	return 0;
 }
 
+static int set_dscp(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
+{
+	struct draft *draft = obj;
+
+	return dscp_read(d, v, &draft->m.traffic.dscp, e);
+}
+
 #define FIELD(field) YAML_FIELD(struct draft, m.field)
 #define AT(field) offsetof(struct draft, m.traffic.at.field)
 
@@ -118,6 +127,8 @@ static const struct yaml_key traffic_key[] = {
 	{ .name = "rx_frame", .type = YAML_TYPE_UINT, YAML_FIELD(struct draft, rx_frame.bytes),
 	  .min = FRAME_MIN_BYTES, .max = PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES,
 	  .pos = offsetof(struct draft, rx_frame.pos) },
+	{ .name = "dscp", .type = YAML_TYPE_CALL, .set = set_dscp },
+	{ .name = "ttl", .type = YAML_TYPE_UINT, FIELD(traffic.ttl), .min = 1, .max = 255 },
 	{ .name = "port", .type = YAML_TYPE_UINT, FIELD(traffic.port), .min = 1, .max = 65535 },
 	{ .name = "streams", .type = YAML_TYPE_UINT, FIELD(traffic.streams),
 	  .min = 1, .max = PAIR_STREAMS_MAX, .pos = AT(streams) },
@@ -198,6 +209,7 @@ static void defaults_fill(struct matrix *m, const char *file)
 		.ssh = { .connect_ns = 10 * SECOND_NS },
 		.traffic = { .req_bytes = PMX_PAYLOAD_MIN,
 			     .rep_bytes = PMX_PAYLOAD_MIN,
+			     .ttl = TTL_DEFAULT,
 			     .port = 5300,
 			     .streams = 1,
 			     .seed = 1 },
@@ -214,9 +226,12 @@ static void defaults_fill(struct matrix *m, const char *file)
 }
 
 // A size given as a frame is the payload that makes it.
-static int frame_settle(const struct yaml_doc *d, const struct draft_frame *frame, const char *key,
-			const char *other, uint32_t *payload, struct pos *pos, struct err *e)
+static int frame_settle(const struct yaml_doc *d, const struct draft *draft,
+			const struct draft_frame *frame, const char *key, const char *other,
+			uint32_t *payload, struct pos *pos, struct err *e)
 {
+	uint32_t least = frame_bytes(PMX_PAYLOAD_MIN + matrix_encap(&draft->m));
+
 	if (frame->bytes == 0)
 		return 0;
 	if (pos->line != 0)
@@ -224,7 +239,12 @@ static int frame_settle(const struct yaml_doc *d, const struct draft_frame *fram
 			d->file, frame->pos, e,
 			"%s: %s stands at %d:%d and says the same size as payload: keep one", key,
 			other, pos->line, pos->col);
-	*payload = frame->bytes - IP4_UDP_OVERHEAD_BYTES;
+	if (frame->bytes < least)
+		return pos_fail(d->file, frame->pos, e,
+				"%s %u: no room for tags, headers and pmx's %d bytes: expected %u "
+				"or more",
+				key, frame->bytes, PMX_PAYLOAD_MIN, least);
+	*payload = frame->bytes - least + PMX_PAYLOAD_MIN;
 	*pos = frame->pos;
 	return 0;
 }
@@ -232,11 +252,11 @@ static int frame_settle(const struct yaml_doc *d, const struct draft_frame *fram
 static int frames_settle(const struct yaml_doc *d, struct draft *draft, struct err *e)
 {
 	struct matrix *m = &draft->m;
-	int ret = frame_settle(d, &draft->tx_frame, "tx_frame", "request", &m->traffic.req_bytes,
-			       &m->traffic.at.request, e);
+	int ret = frame_settle(d, draft, &draft->tx_frame, "tx_frame", "request",
+			       &m->traffic.req_bytes, &m->traffic.at.request, e);
 
 	return ret < 0 ? ret
-		       : frame_settle(d, &draft->rx_frame, "rx_frame", "reply",
+		       : frame_settle(d, draft, &draft->rx_frame, "rx_frame", "reply",
 				      &m->traffic.rep_bytes, &m->traffic.at.reply, e);
 }
 
@@ -290,10 +310,10 @@ static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err
 	if (!draft->version_seen)
 		return pos_fail(d->file, draft->root, e,
 				"pmx is missing: expected the format's version, 'pmx: 1'");
-	ret = frames_settle(d, draft, e);
+	ret = draft_hosts(d, draft, e);
 	if (ret < 0)
 		return ret;
-	ret = draft_hosts(d, draft, e);
+	ret = frames_settle(d, draft, e);
 	if (ret < 0)
 		return ret;
 	ret = draft_cells(d, draft, e);

@@ -50,7 +50,10 @@ struct matrix_host {
 	char role[16]; // "server" | "client" | "": for cabled vdevs (memif, vhost/virtio)
 	struct ip_addr addr;
 	unsigned prefix_len;
-	struct ip_addr gateway; // none = there is none
+	struct ip_addr gateway;	  // none = there is none
+	uint16_t vlan[VLANS_MAX]; // outer first
+	size_t vlan_count;
+	unsigned pcp; // of the tags
 	unsigned queues;
 	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;
@@ -60,7 +63,8 @@ struct matrix_host {
 	bool idle_set;
 	struct pos pos; // of the name
 	struct {	// of the values, in the host or in defaults; line 0 = not written
-		struct pos ssh, device, driver, role, addr, gateway, queues, lcores, mtu, idle;
+		struct pos ssh, device, driver, role, addr, gateway, queues, lcores, mtu, idle,
+			vlan, pcp;
 	} at;
 };
 
@@ -90,6 +94,8 @@ struct matrix {
 	size_t host_count;
 	struct {
 		uint32_t req_bytes, rep_bytes; // UDP payload
+		uint8_t dscp;		       // of requests and replies
+		unsigned ttl;		       // or hop limit, of what is sent
 		uint16_t port;
 		uint32_t streams;
 		uint32_t window; // unpaced pairs: at most so many requests in flight; 0 = open loop
@@ -139,3 +145,6 @@ bool ssh_target_ok(const char *s);
 #define HOST_NAME_FORM "letters, digits, '.', '_' and '-'"
 bool host_name_ok(const char *s);
 enum device_kind device_kind(const char *device);
+// Bytes that tags and IPv6 add to the frames of a host (encap_bytes); of any host, at most.
+uint32_t host_encap(const struct matrix_host *h);
+uint32_t matrix_encap(const struct matrix *m);

@@ -1,4 +1,5 @@
 // The hosts of a matrix, and the defaults they start from.
+#include "matrix_frame.h"
 #include "matrix_parts.h"
 
 #include <errno.h>
@@ -197,6 +198,11 @@ static int set_gateway(const struct yaml_doc *d, const struct yaml_item *v, void
 	return parse_ip(v->text, &h->gateway, e) < 0 ? yaml_wrap(d, v->pos, "gateway", e) : 0;
 }
 
+static int set_vlan(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
+{
+	return vlan_read(d, v, obj, e);
+}
+
 static int set_lcores(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
 {
 	struct matrix_host *h = obj;
@@ -250,6 +256,9 @@ static const struct yaml_key host_key[] = {
 	{ .name = "device", .type = YAML_TYPE_CALL, .set = set_device, .pos = HOST_AT(device) },
 	{ .name = "driver", .type = YAML_TYPE_CALL, .set = set_driver, .pos = HOST_AT(driver) },
 	{ .name = "gateway", .type = YAML_TYPE_CALL, .set = set_gateway, .pos = HOST_AT(gateway) },
+	{ .name = "vlan", .type = YAML_TYPE_CALL, .set = set_vlan, .pos = HOST_AT(vlan) },
+	{ .name = "pcp", .type = YAML_TYPE_UINT, YAML_FIELD(struct matrix_host, pcp),
+	  .max = PCP_MAX, .pos = HOST_AT(pcp) },
 	{ .name = "queues", .type = YAML_TYPE_UINT, YAML_FIELD(struct matrix_host, queues),
 	  .min = 1, .max = LCORES_MAX, .pos = HOST_AT(queues) },
 	{ .name = "lcores", .type = YAML_TYPE_CALL, .set = set_lcores, .pos = HOST_AT(lcores) },
@@ -299,6 +308,11 @@ static int host_check(const struct yaml_doc *d, const struct draft *draft,
 			"'%s'",
 			gateway, addr, h->prefix_len, h->name);
 	}
+	if (h->at.pcp.line != 0 && h->vlan_count == 0)
+		return pos_fail(
+			d->file, h->at.pcp, e,
+			"pcp %u: host '%s' has no tag to say it in: expected 'vlan:' with it",
+			h->pcp, h->name);
 	if (h->lcore_count != 0 && h->lcore_count != h->queues)
 		return pos_fail(d->file, h->at.lcores, e,
 				"lcores: %zu CPUs for %u queues of host '%s': expected one each",

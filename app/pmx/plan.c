@@ -69,6 +69,9 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 		.addr = h->addr,
 		.prefix_len = (uint8_t)h->prefix_len,
 		.gateway = h->gateway,
+		.vlan_count = h->vlan_count,
+		.pcp = (uint8_t)h->pcp,
+		.ttl = (uint8_t)m->traffic.ttl,
 		.udp_port = m->traffic.port,
 		.warmup_ns = in->warmup_ns,
 		.duration_ns = in->duration_ns,
@@ -81,6 +84,7 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	memcpy(c->host, h->name, sizeof(c->host));
 	memcpy(c->run_id, in->run_id, sizeof(c->run_id));
 	memcpy(c->lcores, h->lcores, sizeof(c->lcores));
+	memcpy(c->vlan, h->vlan, sizeof(c->vlan));
 	return port_fill(in, host, c, e);
 }
 
@@ -145,12 +149,14 @@ static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e
 static int size_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
 		      const struct hostcfg *c, struct err *e)
 {
-	if (bytes + IP4_UDP_HEADER_BYTES <= c->port.mtu)
+	uint32_t most = mtu_payload(c->port.mtu, !ip_is4(&c->addr), c->vlan_count);
+
+	if (bytes <= most)
 		return 0;
 	return pos_fail(
 		m->file, pos, e,
 		"%s %u: larger than host '%s' can send: expected at most %u by its MTU of %u", what,
-		bytes, c->host, c->port.mtu - IP4_UDP_HEADER_BYTES, c->port.mtu);
+		bytes, c->host, most, c->port.mtu);
 }
 
 static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struct err *e)
@@ -185,8 +191,10 @@ static int rate_decide(const struct plan_input *in, const struct pair *pair, dou
 			"expected packets/s, as 100k",
 			pair->line_pct, in->matrix->host[unknown].name, in->profile[unknown].name);
 	}
+	uint32_t encap = host_encap(&in->matrix->host[pair->src]);
 	double gbps = s->speed_gbps < d->speed_gbps ? s->speed_gbps : d->speed_gbps;
-	*pps = line_rate_pps(gbps * 1e9, in->matrix->traffic.req_bytes) * pair->line_pct / 100;
+	*pps = line_rate_pps(gbps * 1e9, in->matrix->traffic.req_bytes + encap) * pair->line_pct /
+	       100;
 	return 0;
 }
 
@@ -303,6 +311,7 @@ static void flow_share(const struct matrix *m, struct plan *p, const struct plan
 		.peer_addr = m->host[f->dst].addr,
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
+		.dscp = m->traffic.dscp,
 		.rate_pps = f->rate_pps,
 		.window = f->rate_pps == RATE_UNPACED ? m->traffic.window : 0,
 		.streams = f->streams,
@@ -315,6 +324,7 @@ static void flow_share(const struct matrix *m, struct plan *p, const struct plan
 		.peer_addr = m->host[f->src].addr,
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
+		.dscp = m->traffic.dscp,
 		.streams = f->streams,
 		.sport_first = f->sport_first,
 		.rx_first = f->rx_first,

@@ -168,10 +168,10 @@ static void put_lines(const struct page *p, const struct line *l, size_t n)
 
 #define PUT_LINES(p, lines) put_lines(p, lines, sizeof(lines) / sizeof((lines)[0]))
 
-static void put_sizes(FILE *f, const char *what, uint32_t least, uint32_t most)
+static void put_sizes(FILE *f, const char *what, uint32_t least, uint32_t most, uint32_t encap)
 {
 	if (least == most)
-		fprintf(f, ", %s %u B (frame %u)", what, least, frame_bytes(least));
+		fprintf(f, ", %s %u B (frame %u)", what, least, frame_bytes(least + encap));
 	else
 		fprintf(f, ", %s %u to %u B", what, least, most);
 }
@@ -206,8 +206,8 @@ static void put_title(const struct page *p)
 		fprintf(p->f, ", %zu of %zu flows", s->complete_flows, s->flow_count);
 	else
 		fprintf(p->f, ", %zu flow%s", s->flow_count, s->flow_count == 1 ? "" : "s");
-	put_sizes(p->f, "request", req[0], req[1]);
-	put_sizes(p->f, "reply", rep[0], rep[1]);
+	put_sizes(p->f, "request", req[0], req[1], matrix_encap(s->matrix));
+	put_sizes(p->f, "reply", rep[0], rep[1], matrix_encap(s->matrix));
 	text_end(p->f, TEXT_BOLD, p->colour);
 	fputs("\n\n", p->f);
 }

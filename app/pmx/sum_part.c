@@ -272,6 +272,8 @@ static int take_tx(struct part_tx *f, const struct result *r, const struct resul
 	f->rep_bytes = tx->rep_bytes;
 	f->streams = tx->streams;
 	f->rate_pps = tx->rate_pps;
+	f->ttl_min = tx->ttl_min;
+	f->ttl_max = tx->ttl_max;
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct tx_counts *c = &tx->trial[t];
 
@@ -293,6 +295,8 @@ static void take_rx(struct part_rx *f, const struct result *r, const struct resu
 {
 	f->req_bytes = rx->req_bytes;
 	f->rep_bytes = rx->rep_bytes;
+	f->ttl_min = rx->ttl_min;
+	f->ttl_max = rx->ttl_max;
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct rx_counts *c = &rx->trial[t];
 

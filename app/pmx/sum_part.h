@@ -21,6 +21,7 @@ struct part_tx {       // a flow, as its source says; sums over the measured tri
 	double rate_pps; // RATE_UNPACED = max
 	double due;	 // of a window: requests asked for
 	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
+	uint8_t ttl_min, ttl_max;					    // 0 = unknown
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns; // NAN = unknown
 };
 
@@ -30,6 +31,7 @@ struct part_rx { // as its destination says
 	double on_s;
 	uint32_t req_bytes, rep_bytes;
 	uint64_t delivered, replied, reply_unsent, dup, reordered, late;
+	uint8_t ttl_min, ttl_max;
 };
 
 struct sum_part {

@@ -68,6 +68,8 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const str
 	f->req_bytes = tx->req_bytes;
 	f->rep_bytes = tx->rep_bytes;
 	f->streams = tx->streams;
+	f->ttl_back_min = tx->ttl_min;
+	f->ttl_back_max = tx->ttl_max;
 	f->sent = tx->sent;
 	f->unsent = tx->unsent;
 	f->returned = tx->returned;
@@ -93,6 +95,8 @@ static void flow_take_rx(struct sum_flow *f, const struct part_rx *rx, double wi
 {
 	f->req_bytes = rx->req_bytes;
 	f->rep_bytes = rx->rep_bytes;
+	f->ttl_forward_min = rx->ttl_min;
+	f->ttl_forward_max = rx->ttl_max;
 	f->delivered = rx->delivered;
 	f->replied = rx->replied;
 	f->reply_unsent = rx->reply_unsent;
@@ -269,9 +273,11 @@ static void totals(struct summary *s)
 			count_add(&paced_sent, f->sent);
 		double sent_pps = f->sent_pps * f->sent_share;
 		double replied_pps = f->replied_pps * f->served_share;
-		rate_add(&s->request_l1_bps, l1_bps(sent_pps, f->req_bytes));
+		rate_add(&s->request_l1_bps,
+			 l1_bps(sent_pps, f->req_bytes + host_encap(&s->matrix->host[f->src])));
 		rate_add(&s->request_payload_bps, payload_bps(sent_pps, f->req_bytes));
-		rate_add(&s->reply_l1_bps, l1_bps(replied_pps, f->rep_bytes));
+		rate_add(&s->reply_l1_bps,
+			 l1_bps(replied_pps, f->rep_bytes + host_encap(&s->matrix->host[f->dst])));
 		rate_add(&s->reply_payload_bps, payload_bps(replied_pps, f->rep_bytes));
 		hosts_add_flow(s, f);
 	}

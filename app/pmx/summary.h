@@ -30,6 +30,8 @@ struct sum_flow {
 	double measured_s; // of the window, in which the flow was to send; NAN = not measured
 	double covered_s;  // the same of its pair, in all layers, if any request left
 	double sent_share, served_share; // of its ends' windows, in which its layer was on
+	// of the requests as they came in, and of the replies: 0 = unknown
+	uint8_t ttl_forward_min, ttl_forward_max, ttl_back_min, ttl_back_max;
 	// while its layer was on
 	double sent_pps, delivered_pps, replied_pps, returned_pps;
 	double loss_pct, loss_forward_pct, loss_back_pct;

@@ -30,20 +30,27 @@ static struct cell direction(const void *ctx, const void *item)
 	return cell_text("tx");
 }
 
+static uint32_t encap_of(const struct summary *s, uint32_t host)
+{
+	return host_encap(&s->matrix->host[host]);
+}
+
 static struct cell sent_l1(const void *ctx, const void *item)
 {
 	const struct sum_flow *f = item;
 
-	(void)ctx;
-	return cell_real(l1_bps(f->sent_pps, f->req_bytes) / BPS_PER_MBPS);
+	uint32_t encap = encap_of(ctx, f->src);
+
+	return cell_real(l1_bps(f->sent_pps, f->req_bytes + encap) / BPS_PER_MBPS);
 }
 
 static struct cell returned_l1(const void *ctx, const void *item)
 {
 	const struct sum_flow *f = item;
 
-	(void)ctx;
-	return cell_real(l1_bps(f->returned_pps, f->rep_bytes) / BPS_PER_MBPS);
+	uint32_t encap = encap_of(ctx, f->src);
+
+	return cell_real(l1_bps(f->returned_pps, f->rep_bytes + encap) / BPS_PER_MBPS);
 }
 
 static struct cell achieved(const void *ctx, const void *item)
@@ -54,6 +61,35 @@ static struct cell achieved(const void *ctx, const void *item)
 	if (f->target == COUNTER_UNKNOWN || f->target == 0)
 		return (struct cell){ .kind = CELL_NONE };
 	return cell_real(100.0 * (double)f->sent / (double)f->target);
+}
+
+static struct cell ttl(uint8_t v)
+{
+	return cell_count(v > 0 ? v : COUNTER_UNKNOWN);
+}
+
+static struct cell ttl_forward_min(const void *ctx, const void *item)
+{
+	(void)ctx;
+	return ttl(((const struct sum_flow *)item)->ttl_forward_min);
+}
+
+static struct cell ttl_forward_max(const void *ctx, const void *item)
+{
+	(void)ctx;
+	return ttl(((const struct sum_flow *)item)->ttl_forward_max);
+}
+
+static struct cell ttl_back_min(const void *ctx, const void *item)
+{
+	(void)ctx;
+	return ttl(((const struct sum_flow *)item)->ttl_back_min);
+}
+
+static struct cell ttl_back_max(const void *ctx, const void *item)
+{
+	(void)ctx;
+	return ttl(((const struct sum_flow *)item)->ttl_back_max);
 }
 
 static struct cell streams(const void *ctx, const void *item)
@@ -124,6 +160,10 @@ static const struct column flow_column[] = {
 	  .decimals = 9,
 	  AT(DOUBLE, covered_s) },
 	{ PACKETS("layer", NULL), MADE(layer) },
+	{ PACKETS("ttl_forward_min", NULL), MADE(ttl_forward_min) },
+	{ PACKETS("ttl_forward_max", NULL), MADE(ttl_forward_max) },
+	{ PACKETS("ttl_back_min", NULL), MADE(ttl_back_min) },
+	{ PACKETS("ttl_back_max", NULL), MADE(ttl_back_max) },
 };
 _Static_assert(sizeof(flow_column) / sizeof(flow_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

@@ -108,10 +108,10 @@ int lane_phases(void *arg)
 	while (!atomic_load_explicit(&q->shared->quit, memory_order_relaxed)) {
 		double before = lane_now(q);
 		uint64_t t0 = rte_rdtsc();
-		rx_poll(q, &found);
+		rx_poll(q, &found, true);
 		uint64_t t1 = rte_rdtsc();
 		if (q->sending)
-			tx_due(q, rte_rdtsc());
+			tx_due(q, rte_rdtsc(), true);
 		uint64_t t2 = rte_rdtsc();
 		if (q->out_count > 0)
 			out_flush(q);

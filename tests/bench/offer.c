@@ -72,13 +72,13 @@ static void add_streams(struct offer *o, const struct queue *q, const struct hos
 	struct frame_spec s = {
 		.src_mac = { .addr_bytes = { 2, 0, 0, 0, 0, 1 } },
 		.dst_mac = mac,
-		.dst = ip4_of(&cfg->addr),
+		.dst = cfg->addr,
 		.cookie = cfg->cookie,
 		.kind = replies ? PMX_REPLY : PMX_REQUEST,
 	};
 	for (size_t i = 0; replies && i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
-		s.src = ip4_of(&f->peer_addr);
+		s.src = f->peer_addr;
 		s.sport = cfg->udp_port;
 		s.payload_bytes = f->rep_bytes;
 		o->frame_len = frame_len(f->rep_bytes);
@@ -91,7 +91,7 @@ static void add_streams(struct offer *o, const struct queue *q, const struct hos
 	}
 	for (size_t i = 0; !replies && i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
-		s.src = ip4_of(&f->peer_addr);
+		s.src = f->peer_addr;
 		s.dport = cfg->udp_port;
 		s.payload_bytes = f->req_bytes;
 		o->frame_len = frame_len(f->req_bytes);

@@ -75,6 +75,7 @@ static int fill_config(struct hostcfg *c, const struct rig_opts *o, struct err *
 		.lcore_count = o->queues,
 		.addr = IP4(NET + 1),
 		.prefix_len = 15,
+		.ttl = 64,
 		.udp_port = 5300,
 		.stamp_each = o->stamp_each,
 		.duration_ns = (uint64_t)(o->seconds * 1e9),

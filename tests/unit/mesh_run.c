@@ -43,8 +43,10 @@ static void make_matrix(struct mesh_run *r, const struct mesh_spec *spec)
 	memset(m->sha256, 'a', sizeof(m->sha256) - 1);
 	m->host = calloc(spec->hosts, sizeof(*m->host));
 	assert_non_null(m->host);
-	for (size_t i = 0; i < spec->hosts; i++)
+	for (size_t i = 0; i < spec->hosts; i++) {
 		host_name(m->host[i].name, i, spec->hosts);
+		m->host[i].addr = IP4(0xc6120001u + (uint32_t)i);
+	}
 }
 
 static void make_trials(struct result *r, uint64_t window_ns)

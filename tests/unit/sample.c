@@ -12,6 +12,7 @@ void sample_hostcfg(struct hostcfg *c)
 		  .peer_addr = IP4_INIT(0xc6120002),
 		  .req_bytes = 18,
 		  .rep_bytes = 470,
+		  .dscp = 46,
 		  .rate_pps = 5000.5,
 		  .streams = 4,
 		  .sport_first = 49152,
@@ -34,6 +35,7 @@ void sample_hostcfg(struct hostcfg *c)
 		  .peer_addr = IP4_INIT(0xc6120002),
 		  .req_bytes = 19,
 		  .rep_bytes = 471,
+		  .dscp = 10,
 		  .streams = 3,
 		  .sport_first = 1024,
 		  .rx_first = 5,
@@ -70,6 +72,10 @@ void sample_hostcfg(struct hostcfg *c)
 		.addr = IP4_INIT(0xc6120001),
 		.prefix_len = 24,
 		.gateway = IP4_INIT(0xc61200fe),
+		.vlan = { 100 },
+		.vlan_count = 1,
+		.pcp = 5,
+		.ttl = 63,
 		.udp_port = 5300,
 		.warmup_ns = 1000000000,
 		.duration_ns = 10000000000,
@@ -129,7 +135,7 @@ void sample_result(struct result *r)
 	r->rotation = (struct rotation){ 7, 2000000000 };
 	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103, 0 };
 	r->trial[1] = (struct trial){ 1, TRIAL_MEASURE, 104, 105, 0, 3000000000 };
-	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, 6, r->tx[0].trial };
+	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, 6, 61, 62, r->tx[0].trial };
 	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL };
 	// above 2^53, where a double would round
 	r->tx[0].trial[1] = (struct tx_counts){ 9007199254740993,
@@ -140,7 +146,7 @@ void sample_result(struct result *r)
 						COUNTER_UNKNOWN,
 						17,
 						sample_packed(9500, 1, 123456, 41) };
-	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, 5, r->rx[0].trial };
+	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, 5, 0, 0, r->rx[0].trial };
 	r->rx[0].trial[0] = (struct rx_counts){ 21, 22, 23, 24, 25, 26 };
 	r->rx[0].trial[1] = (struct rx_counts){ INT64_MAX, 32, 33, 34, 35, 36 };
 	r->queue[0].trial[0] = (struct queue_counts){ 41, 42, 43, 44, 45, 46, 47, 48, 49 };

@@ -122,7 +122,7 @@ static void turn(struct rig *r)
 {
 	if (r->now >= r->next)
 		r->next = RTE_MIN(trial_step(r->q, r->now), r->now + tsc_of(20000));
-	while (r->q->sending && tx_due(r->q, r->now) > 0)
+	while (r->q->sending && tx_due(r->q, r->now, true) > 0)
 		take_output(r);
 }
 

@@ -33,8 +33,8 @@ static struct frame_spec spec_any(struct rng *r, enum pmx_kind kind)
 	return (struct frame_spec){
 		.src_mac = { { 2, 0, 0, 0, 0, (uint8_t)rng_next(r) } },
 		.dst_mac = { { 2, 0, 0, 0, 1, (uint8_t)rng_next(r) } },
-		.src = (uint32_t)rng_next(r),
-		.dst = (uint32_t)rng_next(r),
+		.src = IP4((uint32_t)rng_next(r)),
+		.dst = IP4((uint32_t)rng_next(r)),
 		.sport = (uint16_t)rng_next(r),
 		.dport = (uint16_t)rng_next(r),
 		.payload_bytes = PMX_HDR_BYTES + (uint32_t)rng_below(r, 1400),

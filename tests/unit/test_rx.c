@@ -50,6 +50,7 @@ static struct rig *rig_make(uint32_t req_bytes, uint32_t rep_bytes)
 				   .host_count = 2,
 				   .addr = IP4(ADDR),
 				   .prefix_len = 24,
+				   .ttl = 64,
 				   .udp_port = PORT,
 				   .duration_ns = 1000000000,
 				   .drain_ns = 1000000000,
@@ -86,8 +87,8 @@ static struct frame_spec spec_of(const struct rig *r, enum pmx_kind kind, uint32
 	return (struct frame_spec){
 		.src_mac = { { 2, 0, 0, 0, 0, 2 } },
 		.dst_mac = own_mac,
-		.src = PEER,
-		.dst = ADDR,
+		.src = IP4(PEER),
+		.dst = IP4(ADDR),
 		.sport = reply ? PORT : (uint16_t)(r->rx.sport_first + stream),
 		.dport = reply ? (uint16_t)(r->tx.sport_first + stream) : PORT,
 		.payload_bytes = reply ? r->tx.rep_bytes : r->rx.req_bytes,
@@ -117,7 +118,7 @@ static struct rte_mbuf *mbuf_of(struct rig *r, const struct frame_spec *s, uint8
 static void give(struct rig *r, struct rte_mbuf *m)
 {
 	r->q->in[0] = m;
-	rx_take(r->q, 1, 5000);
+	rx_take(r->q, 1, 5000, r->q->plain);
 	rx_release(r->q);
 }
 

@@ -1,0 +1,95 @@
+#include "any.h"
+
+#include <string.h>
+
+#define TCI_VLAN_MASK 0x0fff
+#define TCI_PCP_SHIFT 13
+
+struct layout layout_of(const struct hostcfg *cfg)
+{
+	return layout_make(!ip_is4(&cfg->addr), (unsigned)cfg->vlan_count);
+}
+
+bool layout_is_plain(const struct hostcfg *cfg)
+{
+	return ip_is4(&cfg->addr) && cfg->vlan_count == 0;
+}
+
+void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX])
+{
+	for (size_t i = 0; i < FRAME_TAGS_MAX; i++)
+		tci[i] = (uint16_t)(cfg->vlan[i] | cfg->pcp << TCI_PCP_SHIFT);
+}
+
+void any_template(struct head *h, const struct layout *at, const struct frame_spec *s)
+{
+	head_build(h->b, at, s);
+	memset(h->b + at->len, 0, sizeof(rte_be16_t));
+	memset(h->b + at->udp + offsetof(struct rte_udp_hdr, dgram_len), 0, sizeof(rte_be16_t));
+	if (at->v6)
+		return;
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(void *)(h->b + at->l3);
+	ip->hdr_checksum = 0;
+	ip->hdr_checksum = (uint16_t)~rte_ipv4_cksum(ip);
+}
+
+static void mask_tags(uint8_t *m, const struct layout *at)
+{
+	rte_be16_t id = RTE_BE16(TCI_VLAN_MASK);
+	for (unsigned i = 0; i < at->tags; i++) {
+		uint8_t *tag = m + 2 * RTE_ETHER_ADDR_LEN + i * sizeof(struct rte_vlan_hdr);
+		// of two, the outer one's type is judged apart: a driver may have put it back
+		if (i + 1 == at->tags)
+			memset(tag, 0xff, 2);
+		memcpy(tag + 2, &id, sizeof(id));
+	}
+	memset(m + at->l3 - 2, 0xff, 2);
+}
+
+static void mask_ip(uint8_t *m, const struct layout *at)
+{
+	if (at->v6) {
+		struct rte_ipv6_hdr ip = { .vtc_flow = RTE_BE32(0xf0000000),
+					   .proto = 0xff,
+					   .hop_limits = 0xff };
+		memset(ip.src_addr, 0xff, sizeof(ip.src_addr));
+		memset(ip.dst_addr, 0xff, sizeof(ip.dst_addr));
+		memcpy(m + at->l3, &ip, sizeof(ip));
+		return;
+	}
+	struct rte_ipv4_hdr ip = {
+		.version_ihl = 0xff,
+		.fragment_offset = (rte_be16_t)~RTE_BE16(RTE_IPV4_HDR_DF_FLAG),
+		.time_to_live = 0xff,
+		.next_proto_id = 0xff,
+		.src_addr = UINT32_MAX,
+		.dst_addr = UINT32_MAX,
+	};
+	memcpy(m + at->l3, &ip, sizeof(ip));
+}
+
+struct any_expect any_mask(const struct layout *at, enum pmx_kind kind)
+{
+	struct any_expect mask;
+	uint8_t m[sizeof(mask)] = { 0 };
+	memset(m, 0xff, RTE_ETHER_ADDR_LEN);
+	mask_tags(m, at);
+	mask_ip(m, at);
+	// the other port is the stream's
+	memset(m + at->udp + (kind == PMX_REQUEST ? 2 : 0), 0xff, 2);
+	memset(m + at->pmx, 0xff, offsetof(struct pmx_hdr, trial));
+	memcpy(&mask, m, sizeof(mask));
+	return mask;
+}
+
+struct size any_size(const struct layout *at, uint32_t payload_bytes)
+{
+	uint16_t udp = (uint16_t)(sizeof(struct rte_udp_hdr) + payload_bytes);
+	uint16_t ip = (uint16_t)(udp + (at->v6 ? 0 : sizeof(struct rte_ipv4_hdr)));
+	return (struct size){
+		.payload_bytes = payload_bytes,
+		.frame_len = layout_frame_len(at, payload_bytes),
+		.ip_len = rte_cpu_to_be_16(ip),
+		.udp_len = rte_cpu_to_be_16(udp),
+	};
+}

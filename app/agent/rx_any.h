@@ -1,0 +1,120 @@
+// The checks and the turn-round of rx.h for frames of any layout and size.
+#pragma once
+
+#include "out.h"
+#include "queue.h"
+
+// Puts a tag that the driver took out back into the frame; cold, rx.c.
+void rx_put_tag_back(struct rte_mbuf *m);
+// Cuts off what follows a frame of the right length. False: it is too short, in segments, or a tag
+// stands beside it.
+bool rx_trim(struct rte_mbuf *m, uint16_t len);
+
+static inline vec128 load128(const uint8_t *p)
+{
+	vec128 v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint16_t load16(const void *p)
+{
+	uint16_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+#define ETHER_TYPE_AT (2 * RTE_ETHER_ADDR_LEN)
+
+// The outer type of two tags: the provider's, or what a driver that took it out puts back.
+static inline bool any_outer_ok(const struct layout *at, const uint8_t *d)
+{
+	uint16_t type = load16(d + ETHER_TYPE_AT);
+	return at->tags < 2 || type == RTE_BE16(RTE_ETHER_TYPE_QINQ) ||
+	       type == RTE_BE16(RTE_ETHER_TYPE_VLAN);
+}
+
+// f: where a plain frame would begin for its UDP and pmx headers to stand where this frame's do.
+static inline bool any_is_flows(const struct queue *q, struct rte_mbuf *m, const struct frame *f,
+				enum pmx_kind kind, const struct any_flow *flow, rte_be16_t port,
+				const struct size *size)
+{
+	const struct any_expect *mask = &q->any.mask[kind];
+	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
+	vec128 wrong = { 0 };
+	for (unsigned i = 0; i < HEAD_PARTS; i++)
+		wrong |= (load128(d + sizeof(vec128) * i) ^ flow->expect.part[i]) & mask->part[i];
+	rte_be16_t stream_port = kind == PMX_REQUEST ? f->udp.src_port : f->udp.dst_port;
+	return (wrong[0] | wrong[1]) == 0 && stream_port == port && any_outer_ok(&q->at, d) &&
+	       f->udp.dgram_len == size->udp_len && load16(d + q->at.len) == size->ip_len &&
+	       !(q->at.v6 && f->udp.dgram_cksum == 0) && // RFC 8200, 8.1
+	       ((m->data_len == size->frame_len && m->pkt_len == size->frame_len) ||
+		rx_trim(m, size->frame_len));
+}
+
+// IPv4 alone: the header's checksum with its length, from the sum that a template holds.
+static inline void any_put_lens(uint8_t *d, const struct layout *at, const struct size *size)
+{
+	memcpy(d + at->len, &size->ip_len, sizeof(size->ip_len));
+	if (at->v6)
+		return;
+	uint8_t *field = d + at->l3 + offsetof(struct rte_ipv4_hdr, hdr_checksum);
+	uint16_t csum = (uint16_t)~csum_fold((uint64_t)load16(field) + size->ip_len);
+	memcpy(field, &csum, sizeof(csum));
+}
+
+static inline void any_ask_nic(struct rte_mbuf *m, const struct layout *at, uint64_t flags)
+{
+	m->ol_flags = flags | RTE_MBUF_F_TX_UDP_CKSUM |
+		      (at->v6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
+	m->l2_len = at->l3;
+	m->l3_len = (uint64_t)(at->udp - at->l3) & 0x1ff;
+}
+
+// The template's head up to the pmx header, in whole vectors: what they run over is written next.
+static inline void any_copy_head(uint8_t *d, const struct head *h, const struct layout *at)
+{
+	for (unsigned i = 0; i < at->pmx; i += sizeof(vec128))
+		memcpy(d + i, h->b + i, sizeof(vec128));
+}
+
+// As rx_turn_round: to the plan's address, with the plan's size.
+static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, struct frame *f,
+				  const struct any_flow *flow, const struct rx_stream *s,
+				  const struct size *in)
+{
+	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
+	struct pmx_hdr h = f->pmx;
+	uint32_t seq, tsc;
+	memcpy(&seq, h.seq, sizeof(seq));
+	memcpy(&tsc, h.tsc, sizeof(tsc));
+	const struct size *out =
+		&flow->reply_sizes.size[size_index(&flow->reply_sizes, rte_be_to_cpu_32(seq))];
+	uint16_t old = f->udp.dgram_cksum;
+	any_copy_head(d, &flow->reply, &q->at);
+	any_put_lens(d, &q->at, out);
+	f->udp.dst_port = s->port;
+	f->udp.dgram_len = out->udp_len;
+	memcpy(&h, flow->reply.b + q->at.pmx, offsetof(struct pmx_hdr, trial));
+	memcpy(h.stream, &s->peer_stream, sizeof(h.stream));
+	f->pmx = h;
+	if (in->payload_bytes != out->payload_bytes) {
+		memset(d + q->at.pmx + sizeof(h), 0, out->frame_len - q->at.pmx - sizeof(h));
+		m->data_len = out->frame_len;
+		m->pkt_len = out->frame_len;
+	}
+	if (unlikely(q->csum_hw)) { // the template holds the pseudo-header's sum
+		f->udp.dgram_cksum =
+			csum_fold((uint64_t)load16(flow->reply.b + q->at.udp + 6) + out->udp_len);
+		any_ask_nic(m, &q->at, 0);
+	} else if (in->payload_bytes == out->payload_bytes) {
+		uint32_t sum = (uint32_t)(uint16_t)~old + s->turn;
+		uint16_t csum = (uint16_t) ~(sum + (sum >> 16));
+		csum = csum != 0 ? csum : 0xffff;
+		f->udp.dgram_cksum = old != 0 ? csum : 0;
+	} else {
+		uint64_t sum = (uint64_t)flow->sum + 2u * out->udp_len + s->port + s->peer_stream;
+		sum += ((uint32_t)h.trial << 8) + (uint64_t)seq + tsc + h.tsc[2];
+		f->udp.dgram_cksum = csum_udp(sum);
+	}
+}

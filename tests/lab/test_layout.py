@@ -1,0 +1,76 @@
+"""Frames of every layout: tags, priorities, DSCP, TTL; decoded by tshark, accounted to the packet."""
+
+import itertools
+
+import pytest
+
+from harness import assert_identity, measure, pmx
+
+TAGS = {"untagged": None, "vlan": 100, "qinq": [200, 100]}
+SIZES = [(18, 512), (1000, 1000)]
+
+
+def tree(lab, tags, request, reply, rate=200):
+    matrix = lab.matrix(rate=rate, request=request, reply=reply, warmup="0s", duration="1s")
+    if TAGS[tags]:
+        matrix["defaults"].update(vlan=TAGS[tags], pcp=5)
+    matrix["traffic"].update(dscp="ef", ttl=63)
+    return matrix
+
+
+def decoded(capture, version):
+    """One dict a UDP frame, lengths and checksums seen to be good."""
+    ip = "ip" if version == 4 else "ipv6"
+    names = {"src": f"{ip}.src", "dst": f"{ip}.dst", "dport": "udp.dstport", "len": "frame.len",
+             "udp_len": "udp.length", "udp_ok": "udp.checksum.status", "vlan": "vlan.id",
+             "pcp": "vlan.priority", "outer": "ieee8021ad.id", "outer_pcp": "ieee8021ad.priority",
+             "dscp": "ip.dsfield.dscp" if version == 4 else "ipv6.tclass.dscp",
+             "ttl": "ip.ttl" if version == 4 else "ipv6.hlim",
+             "expert": "_ws.expert.message"}
+    if version == 4:
+        names["ip_ok"] = "ip.checksum.status"
+    rows = [dict(zip(names, row)) for row in capture.fields("udp", *names.values())]
+    for row in rows:
+        assert row["udp_ok"] == "1" and row.get("ip_ok", "1") == "1", row
+        assert row["expert"] == "", row
+    return rows
+
+
+@pytest.mark.parametrize("tags", TAGS)
+def test_every_frame_decodes(lab, write, tags):
+    for request, reply in SIZES:
+        matrix = tree(lab, tags, request, reply)
+        summary = measure(write(matrix), before=lab.capture)
+        assert_identity(summary["totals"])
+        tag_bytes = 4 * {"untagged": 0, "vlan": 1, "qinq": 2}[tags]
+        for flow in summary["flows"]:
+            ttls = [flow[f"ttl_{way}_{end}"]
+                    for way, end in itertools.product(("forward", "back"), ("min", "max"))]
+            assert ttls == [63] * 4, flow
+            assert flow["sent_l1_mbps"] == pytest.approx(
+                flow["sent_pps"] * 8e-6 * (max(64, request + 46 + tag_bytes) + 20), rel=1e-3)
+        for capture in lab.captured().values():
+            rows = decoded(capture, 4)
+            assert len(rows) == 200 * 2 * 2
+            for row in rows:
+                payload = request if row["dport"] == "5300" else reply
+                assert int(row["len"]) == max(60, payload + 42 + tag_bytes), row
+                assert int(row["udp_len"]) == payload + 8, row
+                assert (row["dscp"], row["ttl"]) == ("46", "63"), row
+                if tags == "untagged":
+                    assert row["vlan"] == row["outer"] == "", row
+                if tags == "vlan":
+                    assert (row["vlan"], row["pcp"], row["outer"]) == ("100", "5", ""), row
+                if tags == "qinq":
+                    assert (row["outer"], row["outer_pcp"]) == ("200", "5"), row
+                    assert (row["vlan"], row["pcp"]) == ("100", "5"), row
+
+
+def test_another_vlan_is_refused(lab, write):
+    """Frames with another tag than the host's are counted and not answered, also where the driver
+    takes the tag out of them."""
+    matrix = tree(lab, "vlan", 18, 18)
+    matrix["timing"]["resolve"] = "2s"
+    matrix["hosts"]["h3"]["vlan"] = 101
+    done = pmx("run", write(matrix), "--json", "-").expect(3)
+    assert "FAILED on 1/3: h3" in done.err, done
