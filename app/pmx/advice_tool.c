@@ -4,13 +4,20 @@
 #include <math.h>
 
 #define BUSY_CEILING_PCT 95.0
+#define RAN_SHARE 0.5 // of its busy time, that an agent at its ceiling has run
 #define OFF_QUEUE_SHARE 0.01
 #define OTHERS_PCT 25.0 // of the box
 #define LATE_NS 1e6	// no burst and no idle nap takes so long
 
+// NAN where the loops were not done because the agent did not run: then the CPU is the cause.
 static double busy_of(const struct sum_host *h)
 {
-	return h->busy_pct;
+	return h->agent_cpu_pct < RAN_SHARE * h->busy_pct ? NAN : h->busy_pct;
+}
+
+static bool at_ceiling(const struct sum_host *h)
+{
+	return busy_of(h) > BUSY_CEILING_PCT;
 }
 
 bool rule_tool_at_ceiling(const struct summary *s, struct advice *a)
@@ -37,7 +44,7 @@ bool rule_tool_at_ceiling(const struct summary *s, struct advice *a)
 // A queue at its ceiling is the cause where there is one.
 static double short_of(const struct sum_host *h)
 {
-	return h->busy_pct > BUSY_CEILING_PCT ? NAN : 100 - h->achieved_pct;
+	return at_ceiling(h) ? NAN : 100 - h->achieved_pct;
 }
 
 bool rule_short_of_target(const struct summary *s, struct advice *a)
@@ -49,7 +56,10 @@ bool rule_short_of_target(const struct summary *s, struct advice *a)
 		return false;
 	because(a, "%s offered %.2f %% of its target (%s requests unsent)", name_of(s, h->host),
 		h->achieved_pct, count_of(&t, h->unsent));
-	if (!isnan(h->busy_pct))
+	if (h->busy_pct > BUSY_CEILING_PCT)
+		because(a, ": it had work %.0f %% of the time, and ran %.0f %% of it", h->busy_pct,
+			h->agent_cpu_pct);
+	else if (!isnan(h->busy_pct))
 		because(a, " though its busiest queue is only %.0f %% busy", h->busy_pct);
 	if (known(h->tx_full) && h->tx_full > 0) {
 		because(a, "; its port refused %s bursts", count_of(&t, h->tx_full));
@@ -92,7 +102,7 @@ bool rule_box_busy(const struct summary *s, struct advice *a)
 
 static double late_of(const struct sum_host *h)
 {
-	return h->busy_pct > BUSY_CEILING_PCT ? NAN : h->lateness_p99_ns;
+	return at_ceiling(h) ? NAN : h->lateness_p99_ns;
 }
 
 bool rule_running_late(const struct summary *s, struct advice *a)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness import LATE_MAX_S, ROOT, calm, pmx, until
+from harness import LATE_MAX_S, ROOT, calm, host_row, pmx, until
 
 TRIES = 4
 
@@ -103,6 +103,8 @@ def test_few_streams(lab, write):
     tree["defaults"]["idle"] = "spin"
     tree["traffic"] = {"pattern": "cells", "cells": {"h1": {"h2": "max"}}, "streams": 1}
     summary = pmx("run", write(tree), "--json", "-").expect(0).json
+    if host_row(summary, "h1")["agent_cpu_pct"] < 60:
+        pytest.skip("the machine is too busy for one agent to be the limit")
     rule = advice(summary)["tool at its ceiling"]
     assert "of h1 is busy" in rule["evidence"]
     assert "1 streams for 2 queues" in rule["fix"] and "'streams'" in rule["fix"]

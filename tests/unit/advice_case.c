@@ -57,12 +57,19 @@ static void clock_nearly_right(struct mesh_run *r)
 static void queue_busy(struct mesh_run *r)
 {
 	r->result[1].queue[1].trial[1].busy_tsc = 990;
+	r->result[1].agent_cpu_pct = 150;
 }
 
 static void queue_busy_and_short(struct mesh_run *r)
 {
 	queue_busy(r);
 	mesh_leave_unsent(r, 1, 0, 500);
+}
+
+static void kept_from_its_cpu(struct mesh_run *r)
+{
+	queue_busy_and_short(r);
+	r->result[1].agent_cpu_pct = 12;
 }
 
 static void queues_idle(struct mesh_run *r) // more queues than flows
@@ -432,6 +439,9 @@ const struct advice_case advice_case[] = {
 	  NULL },
 	{ "tool at its ceiling", queues_idle, FIRES_ALONE, NULL, "1 streams for 2 queues" },
 	{ "tool at its ceiling", queue_rather_busy, SILENT, NULL, NULL },
+	{ "tool at its ceiling", kept_from_its_cpu, SILENT, NULL, NULL },
+	{ "short of target", kept_from_its_cpu, FIRES_ALONE,
+	  "it had work 99 % of the time, and ran 12 % of it", "'lcores' in lab.yaml" },
 	{ "short of target", unsent, FIRES,
 	  "b offered 99.50 % of its target (500 requests unsent) though its busiest queue is only "
 	  "40 %",
