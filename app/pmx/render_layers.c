@@ -25,8 +25,9 @@ static void put_coverage(FILE *f, const struct summary *s, bool colour)
 	fprintf(f, "%u layer%s of %.2f s each, a cycle of %.2f s", s->rotation.layers,
 		s->rotation.layers == 1 ? "" : "s", dwell_s, dwell_s * s->rotation.layers);
 	if (s->window_s > 0)
-		fprintf(f, ", the window %.3g", s->window_s / (dwell_s * s->rotation.layers));
-	fputs(s->window_s > 0 ? " of it\n" : "\n", f);
+		fprintf(f, "; the window is %.3g of it",
+			s->window_s / (dwell_s * s->rotation.layers));
+	fputc('\n', f);
 }
 
 int render_layers_text(FILE *f, const struct summary *s, const struct report_opts *o, struct err *e)

@@ -341,14 +341,51 @@ static void examples(void **state)
 	free(file);
 }
 
+// With a dwell and no duration, one cycle: three hosts have two distances.
+static void a_rotation_lasts_one_cycle(void **state)
+{
+	static const struct {
+		const char *rest;
+		uint64_t duration_ns;
+	} t[] = {
+		{ "traffic: {rate: 5, peers: 1, dwell: 3s}\n", 6000000000 },
+		{ "traffic: {rate: 5, peers: 2, dwell: 3s}\n", 3000000000 },
+		{ "traffic: {rate: 5, peers: 1, dwell: 3s}\ntiming: {duration: 7s}\n", 7000000000 },
+		{ "traffic: {rate: 5, peers: 2}\n", 10000000000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		char text[512];
+		struct err e = { 0 };
+		struct matrix m;
+		int len = snprintf(text, sizeof(text),
+				   "pmx: 1\ntransport: local\ndefaults: {device: net_ring0}\n"
+				   "hosts:\n  a: {addr: 198.18.0.1/24}\n"
+				   "  b: {addr: 198.18.0.2/24}\n  c: {addr: 198.18.0.3/24}\n%s",
+				   t[i].rest);
+
+		if (matrix_parse("x.yaml", text, (size_t)len, &m, &e) < 0)
+			fail_msg("%s", e.msg);
+		assert_int_equal(m.timing.duration_ns, t[i].duration_ns);
+		matrix_free(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bad_files),	    cmocka_unit_test(deep_nesting),
-		cmocka_unit_test(deep_indentation), cmocka_unit_test(file_errors),
-		cmocka_unit_test(every_key),	    cmocka_unit_test(defaults),
-		cmocka_unit_test(frame_sizes),	    cmocka_unit_test(device_kinds),
-		cmocka_unit_test(remote_dirs),	    cmocka_unit_test(examples),
+		cmocka_unit_test(a_rotation_lasts_one_cycle),
+		cmocka_unit_test(bad_files),
+		cmocka_unit_test(deep_nesting),
+		cmocka_unit_test(deep_indentation),
+		cmocka_unit_test(file_errors),
+		cmocka_unit_test(every_key),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(frame_sizes),
+		cmocka_unit_test(device_kinds),
+		cmocka_unit_test(remote_dirs),
+		cmocka_unit_test(examples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
