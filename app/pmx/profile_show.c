@@ -19,6 +19,36 @@ static bool is_plain(const char *s)
 	       strcmp(s, "null") != 0;
 }
 
+// Bytes of UTF-8 that YAML or yaml_doc would not take as they are, and their escapes: controls, and
+// what YAML calls line breaks.
+static int put_escaped(FILE *f, const char *s, size_t *used)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	*used = 1;
+	if (u[0] == '\n')
+		return fprintf(f, "\\n");
+	if (u[0] == '\t')
+		return fprintf(f, "\\t");
+	if (u[0] == '"' || u[0] == '\\')
+		return fprintf(f, "\\%c", *s);
+	if (u[0] < 0x20 || u[0] == 0x7f)
+		return fprintf(f, "\\x%02x", u[0]);
+	if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) {
+		*used = 2;
+		return fprintf(f, "\\x%02x", u[1]);
+	}
+	if (u[0] == 0xe2 && u[1] == 0x80 && (u[2] == 0xa8 || u[2] == 0xa9)) {
+		*used = 3;
+		return fprintf(f, "\\u20%02x", u[2] - 0x80);
+	}
+	if (u[0] == 0xef && u[1] == 0xbb && u[2] == 0xbf) {
+		*used = 3;
+		return fprintf(f, "\\ufeff");
+	}
+	return fprintf(f, "%c", *s);
+}
+
 static int put_text(FILE *f, const char *s)
 {
 	int n = 2;
@@ -26,16 +56,8 @@ static int put_text(FILE *f, const char *s)
 	if (is_plain(s))
 		return fprintf(f, "%s", s);
 	fputc('"', f);
-	for (; *s != '\0'; s++, n++) {
-		if (*s == '\n')
-			n += fprintf(f, "\\n") - 1;
-		else if (*s == '\t')
-			n += fprintf(f, "\\t") - 1;
-		else if (*s == '"' || *s == '\\')
-			n += fprintf(f, "\\%c", *s) - 1;
-		else
-			fputc(*s, f);
-	}
+	for (size_t used; *s != '\0'; s += used)
+		n += put_escaped(f, s, &used);
 	fputc('"', f);
 	return n;
 }
