@@ -37,8 +37,8 @@ static int check_all_queues(const struct hostcfg *cfg, struct err *e)
 	return err_set(
 		e, EINVAL,
 		"queues: %u asked, but %s has %u receive queues, and what comes in on others "
-		"is lost: set queues: %u, or say ethtool -L %s combined %u",
-		cfg->port.queues, name, have, have, name, cfg->port.queues);
+		"is lost: make them as many, by ethtool -L %s or by queues",
+		cfg->port.queues, name, have, name);
 }
 
 // Some PMDs (af_packet, memif) name the standard frame whatever their rings hold. What those hold
