@@ -47,6 +47,10 @@ static int reload_fleet(struct fleet *f, struct reload *r, struct launch *l)
 	fleet_connect(f);
 	code = reload_look(r, f);
 	if (code == EXIT_GOOD)
+		code = launch_locate(l, f);
+	if (code == EXIT_GOOD && fleet_complain(f) > 0)
+		code = EXIT_HOST;
+	if (code == EXIT_GOOD)
 		code = launch_replan(l, r->like);
 	if (code == EXIT_GOOD)
 		code = reload_decide(r, f, l);

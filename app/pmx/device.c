@@ -136,11 +136,12 @@ static int kind_check(const struct matrix *m, const struct profile *p, const str
 				p->name,
 				p->virtual ? "a kernel interface, as 'device: eth1'"
 					   : "a PCI address, as 'device: 0000:3b:00.0'");
-	if (!p->virtual && kind != DEVICE_PCI)
+	// an interface or a subnet is looked up on the host before the launch
+	if (!p->virtual && kind == DEVICE_VDEV)
 		return pos_fail(
 			m->file, pos, e,
 			"device '%s': driver '%s' is for a device on PCI: expected its address, "
-			"as 0000:3b:00.0",
+			"as 0000:3b:00.0, or its interface",
 			h->device, p->name);
 	if (p->virtual && kind == DEVICE_VDEV && strncmp(h->device, p->pmd, strlen(p->pmd)) != 0)
 		return pos_fail(
@@ -149,7 +150,7 @@ static int kind_check(const struct matrix *m, const struct profile *p, const str
 			h->device, p->name, p->pmd);
 	if (!p->virtual || kind == DEVICE_VDEV)
 		return 0;
-	if (wants_iface && kind != DEVICE_IFACE)
+	if (wants_iface && kind != DEVICE_IFACE && kind != DEVICE_NET)
 		return pos_fail(
 			m->file, pos, e,
 			"device '%s': driver '%s' sits on a kernel interface: expected its name, "

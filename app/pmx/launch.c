@@ -3,6 +3,7 @@
 #include "blame.h"
 #include "clock.h"
 #include "halt.h"
+#include "locate.h"
 #include "poller.h"
 
 #include "session_calls.h"
@@ -50,21 +51,39 @@ static int make_plan(struct launch *l)
 	return e.code == ENOMEM ? EXIT_HOST : EXIT_USAGE;
 }
 
-int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, uint64_t lease_ns)
+static int load_profiles(struct launch *l, const struct fleet *f)
 {
-	const struct matrix *m = f->matrix;
 	struct profile_dirs dirs;
 	struct err e = { 0 };
 
-	*l = (struct launch){ 0 };
+	free(l->profile);
+	l->profile = NULL;
 	profile_dirs_find(f->opts->drivers, &dirs);
-	if (profile_load_all(m, dirs.dir, &l->profile, &e) < 0) {
-		complain("%s", e.msg);
-		return EXIT_USAGE;
+	if (profile_load_all(&l->matrix, dirs.dir, &l->profile, &e) == 0) {
+		l->input.profile = l->profile;
+		return EXIT_GOOD;
 	}
+	complain("%s", e.msg);
+	return EXIT_USAGE;
+}
+
+int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, uint64_t lease_ns)
+{
+	const struct matrix *m = f->matrix;
+
+	*l = (struct launch){ .matrix = *m };
+	l->matrix.host = calloc(m->host_count, sizeof(*m->host));
+	if (l->matrix.host == NULL) {
+		complain("out of memory");
+		return EXIT_HOST;
+	}
+	memcpy(l->matrix.host, m->host, m->host_count * sizeof(*m->host));
+	int code = load_profiles(l, f);
+	if (code != EXIT_GOOD)
+		return code;
 	l->excluded = calloc(m->host_count, sizeof(*l->excluded));
 	l->input = (struct plan_input){
-		.matrix = m,
+		.matrix = &l->matrix,
 		.profile = l->profile,
 		.excluded = l->excluded,
 		.local_cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN),
@@ -95,6 +114,7 @@ void launch_free(struct launch *l)
 		plan_free(&l->plan);
 	free(l->profile);
 	free(l->excluded);
+	free(l->matrix.host);
 	*l = (struct launch){ 0 };
 }
 
@@ -249,6 +269,28 @@ static int launch_round(struct launch *l, struct fleet *f)
 	return judge(f);
 }
 
+static int locate_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	struct launch *l = arg;
+	struct matrix_host *host = &l->matrix.host[h->index];
+	struct located found;
+	int rc = locate_device(h->remote, host->device, "", &found, e);
+
+	if (rc < 0 || remote_is_dry(h->remote) || (found.iface[0] == '\0' && found.pci[0] == '\0'))
+		return rc;
+	fleet_detail(h, "device %s is %s %s", host->device, found.iface, found.pci);
+	return locate_settle(&found, l->profile[h->index].virtual, host, e);
+}
+
+int launch_locate(struct launch *l, struct fleet *f)
+{
+	fleet_each(f, FLEET_LIVE, locate_one, l);
+	int code = load_profiles(l, f); // a PCI device may have one of its own
+	if (code == EXIT_GOOD)
+		code = make_plan(l);
+	return code;
+}
+
 int launch_all(struct launch *l, struct fleet *f)
 {
 	size_t failed;
@@ -258,6 +300,10 @@ int launch_all(struct launch *l, struct fleet *f)
 	note(f->opts, "connecting to %zu hosts", f->chosen);
 	fleet_connect(f);
 	code = judge(f);
+	if (code == EXIT_GOOD)
+		code = launch_locate(l, f);
+	if (code == EXIT_GOOD)
+		code = judge(f);
 	if (code == EXIT_GOOD) {
 		fleet_each(f, FLEET_LIVE, launch_prepare, NULL);
 		code = judge(f);

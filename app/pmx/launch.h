@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct launch {
+	struct matrix matrix; // the fleet's; `host` is owned, with devices as the hosts found them
 	struct profile *profile; // owned, [host_count]
 	bool *excluded;		 // owned, [host_count]
 	struct plan_input input;
@@ -21,6 +22,9 @@ struct launch {
 // case.
 int launch_init(struct launch *l, const struct fleet *f, uint64_t duration_ns, uint64_t lease_ns);
 void launch_free(struct launch *l);
+// Finds the devices on the live hosts and plans with them. A host whose device is not there, or
+// carries the SSH session, fails. EXIT_GOOD, or EXIT_USAGE after saying why.
+int launch_locate(struct launch *l, struct fleet *f);
 // The plan again, as a part of the run that `like` is a host config of: its identity and its times.
 int launch_replan(struct launch *l, const struct hostcfg *like);
 // The directory and the binary on one host.

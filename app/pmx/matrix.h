@@ -38,6 +38,7 @@ enum device_kind {
 	DEVICE_VDEV,  // net_...: a DPDK vdev, as written
 	DEVICE_PCI,   // 0000:3b:00.0 or 3b:00.0, devargs may follow a comma
 	DEVICE_IFACE, // a kernel interface
+	DEVICE_NET,   // a data subnet: the interface that has an address of it
 	DEVICE_BAD,
 };
 

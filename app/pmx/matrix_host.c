@@ -56,6 +56,14 @@ static bool is_pci(const char *s)
 	return s != NULL && (*s == '\0' || *s == ',');
 }
 
+static bool is_net(const char *s)
+{
+	struct ip_addr addr;
+	unsigned prefix_len;
+
+	return parse_ip_prefix(s, &addr, &prefix_len, NULL) == 0;
+}
+
 enum device_kind device_kind(const char *device)
 {
 	if (device[0] == '\0')
@@ -67,6 +75,8 @@ enum device_kind device_kind(const char *device)
 		return DEVICE_VDEV;
 	if (is_pci(device))
 		return DEVICE_PCI;
+	if (strchr(device, '/') != NULL)
+		return is_net(device) ? DEVICE_NET : DEVICE_BAD;
 	return name_ok(device, "_-.@+") && strlen(device) <= IFACE_NAME_MAX ? DEVICE_IFACE
 									    : DEVICE_BAD;
 }
@@ -226,8 +236,8 @@ static int set_driver(const struct yaml_doc *d, const struct yaml_item *v, void 
 static int set_device(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
 {
 	static const char form[] =
-		"a PCI address (0000:3b:00.0), a kernel interface or a DPDK vdev "
-		"(net_...)";
+		"a PCI address (0000:3b:00.0), a kernel interface, a data subnet "
+		"(198.18.0.0/24) or a DPDK vdev (net_...)";
 	struct matrix_host *h = obj;
 	uint8_t mac[6];
 	char show[96];

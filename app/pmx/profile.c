@@ -172,10 +172,13 @@ static int load_for_host(const struct matrix_host *h, const char *const *dirs, s
 	case DEVICE_VDEV:
 		return load_for_vdev(h->device, dirs, p, e);
 	case DEVICE_IFACE:
+	case DEVICE_NET:
 		return err_set(e, EINVAL,
-			       "device '%s': a kernel interface: expected 'driver: af_packet' "
-			       "or 'driver: af_xdp' with it",
-			       h->device);
+			       "device '%s': %s: expected 'driver: af_packet' or 'driver: af_xdp' "
+			       "with it",
+			       h->device,
+			       device_kind(h->device) == DEVICE_NET ? "a data subnet"
+								    : "a kernel interface");
 	default:
 		return h->pci_id != 0 ? profile_load_pci(h->pci_id, dirs, p, e)
 				      : profile_load("default", dirs, p, e);

@@ -343,9 +343,10 @@ static void devices(void **state)
 		TWO("device: eth1, driver: 'null'", "device: 3b:00.0"),
 		"FILE:3:36: device 'eth1': driver 'null' makes its own: remove it, or write the "
 		"vdev out (net_null0,...)");
-	planned_bad(TWO("device: eth1, driver: default", "device: 3b:00.0"),
-		    "FILE:3:36: device 'eth1': driver 'default' is for a device on PCI: expected "
-		    "its address, as 0000:3b:00.0");
+	planned_bad(
+		TWO("device: net_null0, driver: default", "device: 3b:00.0"),
+		"FILE:3:36: device 'net_null0': driver 'default' is for a device on PCI: expected "
+		"its address, as 0000:3b:00.0, or its interface");
 }
 
 static void jumbo_plan(struct planned *p, unsigned mtu)
