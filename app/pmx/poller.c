@@ -15,6 +15,8 @@
 
 struct poller {
 	struct fleet *fleet;
+	fleet_step step;
+	void *arg;
 	uint64_t period_ns;
 	bool over; // under fleet->lock
 	size_t threads;
@@ -51,6 +53,13 @@ static void give_back(struct poller *p, struct fleet_host *h, uint64_t pause_ns)
 	pthread_mutex_unlock(p->fleet->lock);
 }
 
+// Whoever had the host before may have detached it meanwhile.
+static int renew_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	(void)arg;
+	return remote_attached(h->remote) ? call_status(h, e) : 0;
+}
+
 static void *work(void *arg)
 {
 	struct poller *p = arg;
@@ -71,8 +80,7 @@ static void *work(void *arg)
 			give_back(p, h, BUSY_NS);
 			continue;
 		}
-		// the step that had it may have detached it meanwhile
-		if (remote_attached(h->remote) && call_status(h, &e) < 0)
+		if (p->step(h, p->arg, &e) < 0)
 			fleet_fail(h, &e);
 		pthread_mutex_unlock(&h->busy);
 		give_back(p, h, p->period_ns);
@@ -80,6 +88,15 @@ static void *work(void *arg)
 }
 
 void poller_begin(struct fleet *f, uint64_t lease_ns)
+{
+	uint64_t period_ns = PERIOD_NS;
+
+	if (lease_ns > 0 && lease_ns / LEASE_SHARE < PERIOD_NS)
+		period_ns = lease_ns / LEASE_SHARE;
+	poller_begin_step(f, period_ns, renew_one, NULL);
+}
+
+void poller_begin_step(struct fleet *f, uint64_t period_ns, fleet_step step, void *arg)
 {
 	size_t want = f->jobs < f->chosen ? f->jobs : f->chosen;
 	pthread_attr_t attr;
@@ -91,9 +108,9 @@ void poller_begin(struct fleet *f, uint64_t lease_ns)
 	if (p == NULL)
 		return;
 	p->fleet = f;
-	p->period_ns = PERIOD_NS;
-	if (lease_ns > 0 && lease_ns / LEASE_SHARE < PERIOD_NS)
-		p->period_ns = lease_ns / LEASE_SHARE;
+	p->step = step;
+	p->arg = arg;
+	p->period_ns = period_ns;
 	f->poller = p;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
