@@ -168,7 +168,7 @@ static int watch_one(struct fleet_host *h, void *arg, struct err *e)
 	int rc = 0;
 
 	if (h->remote == NULL)
-		rc = remote_open(f->matrix, h->index, REMOTE_LIVE, signals_flag(), &h->remote, e);
+		rc = remote_open(&f->hasty, h->index, REMOTE_LIVE, signals_flag(), &h->remote, e);
 	if (rc == 0)
 		rc = look_at(h, &l, e);
 	if (rc < 0) {

@@ -1,5 +1,6 @@
 #include "fleet.h"
 
+#include "clock.h"
 #include "poller.h"
 #include "signals.h"
 
@@ -13,6 +14,7 @@
 
 #define STACK_BYTES (512u << 10) // struct err is under 1 KB, buffers are 64 KB
 #define FAILURE_LOG_LINES 10
+#define HASTY_NS (2 * NS_PER_S)
 
 // --- the table
 
@@ -67,7 +69,11 @@ int fleet_init(struct fleet *f, const struct opts *o, const struct matrix *m, bo
 	struct err e = { 0 };
 	int code = EXIT_GOOD;
 
-	*f = (struct fleet){ .opts = o, .matrix = m, .dry = o->dry_run, .jobs = o->jobs };
+	*f = (struct fleet){
+		.opts = o, .matrix = m, .hasty = *m, .dry = o->dry_run, .jobs = o->jobs
+	};
+	if (f->hasty.ssh.connect_ns > HASTY_NS)
+		f->hasty.ssh.connect_ns = HASTY_NS;
 	if (f->dry)
 		f->jobs = 1; // in order
 	if (o->hosts != NULL)

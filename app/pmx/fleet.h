@@ -46,6 +46,7 @@ struct fleet_host {
 
 	// The poller's, under fleet->lock.
 	bool watched, polling;
+	uint64_t lost_ns; // its connection broke then; 0 = it did not. Whoever holds `busy`
 	uint64_t poll_ns; // when it is due
 
 	bool told; // its failure was printed; the main thread's
@@ -54,6 +55,7 @@ struct fleet_host {
 struct fleet {
 	const struct opts *opts;
 	const struct matrix *matrix;
+	struct matrix hasty;	 // the same with little time to connect
 	struct agent_file agent; // of verbs that launch
 	bool dry;
 	bool leased;	  // agents end by themselves when pmx is gone

@@ -1,7 +1,7 @@
 #include "poller.h"
 
 #include "clock.h"
-#include "session_calls.h"
+#include "reattach.h"
 #include "signals.h"
 
 #include <pthread.h>
@@ -53,13 +53,6 @@ static void give_back(struct poller *p, struct fleet_host *h, uint64_t pause_ns)
 	pthread_mutex_unlock(p->fleet->lock);
 }
 
-// Whoever had the host before may have detached it meanwhile.
-static int renew_one(struct fleet_host *h, void *arg, struct err *e)
-{
-	(void)arg;
-	return remote_attached(h->remote) ? call_status(h, e) : 0;
-}
-
 static void *work(void *arg)
 {
 	struct poller *p = arg;
@@ -93,7 +86,7 @@ void poller_begin(struct fleet *f, uint64_t lease_ns)
 
 	if (lease_ns > 0 && lease_ns / LEASE_SHARE < PERIOD_NS)
 		period_ns = lease_ns / LEASE_SHARE;
-	poller_begin_step(f, period_ns, renew_one, NULL);
+	poller_begin_step(f, period_ns, reattach_status, NULL);
 }
 
 void poller_begin_step(struct fleet *f, uint64_t period_ns, fleet_step step, void *arg)

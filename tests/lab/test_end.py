@@ -134,6 +134,41 @@ def test_host_vanishes(lab, running):
     assert lab.all_agents() == {}
 
 
+def test_ssh_breaks(lab, write, spawn):
+    """A host's management link goes for a while in mid-run: its agent lives on by its lease and is
+    attached to again, and nothing is missing in the end."""
+    tree = lab.matrix(rate=500, warmup="0s", duration="20s")
+    tree["timing"]["lease"] = "30s"
+    lab.fault("count", "--from", "h1", "--to", "h3", "--dport", 5300)
+    run = spawn("run", write(tree), "--json", "-")
+    until(lambda: lab.counter() > 100 or not run.running(), 60, "traffic")
+    pid = lab.file("h2", "/var/tmp/pmx/agent.pid")
+    lab.fault("mgmt", "h2", "down")
+    until(lambda: "h2: " in run.err or not run.running(), 30, "h2 is missed")
+    assert "trying again" in run.err, str(run)
+    lab.fault("mgmt", "h2", "up")
+    until(lambda: "h2: attached again" in run.err or not run.running(), 30, "h2 is back")
+    assert lab.file("h2", "/var/tmp/pmx/agent.pid") == pid
+    run.wait(60).expect(0)
+    assert "FAILED" not in run.err
+    assert_identity(run.json["totals"])
+    assert {host["ended_by"] for host in run.json["hosts"]} == {"plan"}
+
+
+def test_collect_finds_what_was_lost(lab, running, tmp_path):
+    """A host that stayed away to the end of the run left its result."""
+    run = running("--json", "-", lease_s=LEASE_S)
+    lab.fault("mgmt", "h2", "down")
+    until(lambda: lab.agents("h2") == [], LEASE_S + DRAIN_S + SLACK_S, "h2's agent ends")
+    run.kill(signal.SIGTERM)
+    run.wait(30)
+    assert "FAILED on 1/3: h2" in run.err, str(run)
+    lab.fault("clear")
+    pmx("collect", run.matrix, "--output", tmp_path).expect(0)
+    result = json.loads((tmp_path / "h2/result.json").read_text())
+    assert result["ended_by"] == "lease" and result["tx"][0]["trials"][-1]["sent"] > 500
+
+
 def test_data_link_down(lab, write):
     """No neighbour answers: the run fails before it starts, and says which host and which peer."""
     tree = lab.matrix(rate=500, duration="1s")
