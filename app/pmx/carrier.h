@@ -51,6 +51,9 @@ static inline bool remote_cancelled(const struct remote *r)
 	return r->cancel != NULL && atomic_load_explicit(r->cancel, memory_order_relaxed) != 0;
 }
 
+// The command that joins an SSH channel to the agent in `dir`; owned, NULL on no memory.
+char *relay_command(const struct remote *r, const char *agent, const char *dir);
+
 // Collects a stream up to max bytes, counts the rest as cut. 0 or -ENOMEM.
 struct capture {
 	char *data; // owned, NUL-terminated once anything was added

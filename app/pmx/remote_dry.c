@@ -74,11 +74,15 @@ static int dry_exec(struct remote *r, const char *command, const struct script *
 
 static int dry_attach(struct remote *r, const char *agent, const char *dir, struct err *e)
 {
-	(void)e;
-	if (r->matrix->transport == TRANSPORT_LOCAL)
+	if (r->matrix->transport == TRANSPORT_LOCAL) {
 		printf("%s: session by %s/agent.sock\n", name_of(r), dir);
-	else
-		printf("%s: session by %s relay --dir %s\n", name_of(r), agent, dir);
+		return 0;
+	}
+	char *command = relay_command(r, agent, dir);
+	if (command == NULL)
+		return err_set(e, ENOMEM, "out of memory");
+	printf("%s# join the agent's session\n%s$ %s\n", name_of(r), name_of(r), command);
+	free(command);
 	return 0;
 }
 

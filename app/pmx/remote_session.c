@@ -3,12 +3,21 @@
 
 #include "session.h"
 #include "carrier.h"
+#include "shell.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RECV_BYTES 65536
+
+char *relay_command(const struct remote *r, const char *agent, const char *dir)
+{
+	static const char relay[] = "exec \"$1\" relay --dir \"$2\"";
+	const char *const args[] = { agent, dir, NULL };
+
+	return shell_command(relay, args, r->matrix->ssh.sudo);
+}
 
 int remote_attach(struct remote *r, const char *agent, const char *dir, struct err *e)
 {

@@ -357,11 +357,9 @@ static int skip_noise(struct remote *r, uint64_t deadline_ns, struct err *e)
 
 static int ssh_attach(struct remote *r, const char *agent, const char *dir, struct err *e)
 {
-	static const char relay[] = "exec \"$1\" relay --dir \"$2\"";
-	const char *const args[] = { agent, dir, NULL };
 	struct ssh *x = r->impl;
 	uint64_t deadline = mono_ns() + remote_patience(r, ATTACH_NS);
-	char *command = shell_command(relay, args, r->matrix->ssh.sudo);
+	char *command = relay_command(r, agent, dir);
 
 	if (command == NULL)
 		return err_set(e, ENOMEM, "out of memory");

@@ -208,3 +208,71 @@ def test_clean_ends_a_running_agent(lab, running):
     assert lab.all_agents() == {}
     for host in lab.hosts:
         assert not lab.exists(host, "/var/tmp/pmx")
+
+
+# `clean` never says that it is done when it is not
+
+@pytest.fixture
+def left(lab, write):
+    """A detached fleet that does not end by itself, with little patience for the log-in."""
+    tree = lab.matrix(rate=200, warmup="0s", duration="60s")
+    tree["ssh"]["connect_timeout"] = "2s"
+    path = write(tree)
+    pmx("start", path, "--for", "600s").expect(0)
+    yield path
+    lab.fault("clear")
+
+
+def told(run):
+    return dict(line.split(": ", 1) for line in run.out.splitlines())
+
+
+def test_clean_of_a_stopped_agent(lab, left):
+    """An agent that takes no signal but SIGKILL is killed, and the word says so."""
+    lab.exec("h2", "kill", "-STOP", *map(str, lab.agents("h2")))
+    run = pmx("clean", left).expect(0)
+    assert told(run)["h2"].startswith("killed, /var/tmp/pmx removed"), str(run)
+    assert told(run)["h1"].startswith("stopped, ")
+    assert lab.all_agents() == {}
+    assert not lab.exists("h2", "/var/tmp/pmx")
+
+
+def test_stop_of_a_stopped_agent(lab, left):
+    """Also `stop` says how it ended, and that nothing is left of it."""
+    lab.exec("h2", "kill", "-STOP", *map(str, lab.agents("h2")))
+    run = pmx("stop", left).expect(0)
+    assert told(run) == {"h1": "stopped, its result is in /var/tmp/pmx",
+                         "h2": "killed, no result is in /var/tmp/pmx",
+                         "h3": "stopped, its result is in /var/tmp/pmx"}
+    assert lab.all_agents() == {}
+    assert "was killed by signal 9" in told(pmx("status", left))["h2"]
+    assert told(pmx("stop", left).expect(0))["h2"] == "not running, no result is in /var/tmp/pmx"
+
+
+def test_clean_of_what_cannot_be_removed(lab, left):
+    """A mount in the directory: the host fails, by name, and is told what stays."""
+    lab.sh("h2", "mkdir /var/tmp/pmx/kept && mount -t tmpfs none /var/tmp/pmx/kept")
+    try:
+        run = pmx("clean", left).expect(3)
+        assert list(told(run)) == ["h1", "h3"], str(run)
+        assert "FAILED on 1/3: h2" in run.err
+        (line,) = [line for line in run.err.splitlines() if line.startswith("pmx: h2: ")]
+        assert "/var/tmp/pmx" in line
+        assert lab.exists("h2", "/var/tmp/pmx") and not lab.exists("h1", "/var/tmp/pmx")
+        assert lab.all_agents() == {}
+    finally:
+        lab.sh("h2", "umount /var/tmp/pmx/kept")
+    assert told(pmx("clean", left).expect(0))["h2"] == "not running, /var/tmp/pmx removed"
+
+
+def test_clean_with_a_host_gone(lab, left):
+    """The others are cleaned; the one that cannot be asked fails."""
+    lab.fault("mgmt", "h2", "down")
+    run = pmx("clean", left).expect(3)
+    assert list(told(run)) == ["h1", "h3"], str(run)
+    assert "FAILED on 1/3: h2" in run.err
+    assert list(lab.all_agents()) == ["h2"] and lab.exists("h2", "/var/tmp/pmx")
+    assert pmx("status", left, "--hosts", "h2").expect(3).out.startswith("h2: UNREACHABLE: ")
+    lab.fault("mgmt", "h2", "up")
+    assert "stopped" in told(pmx("clean", left).expect(0))["h2"]
+    assert lab.all_agents() == {}
