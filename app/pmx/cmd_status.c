@@ -258,7 +258,8 @@ static int watch(struct fleet *f, struct look *look)
 	screen_open(&s);
 	for (size_t i = 0; i < f->count; i++)
 		fleet_watch(&f->host[i], f->host[i].chosen);
-	poller_begin_step(f, f->opts->watch_ns, watch_one, look);
+	// twice as often as it is shown, so that a line is never one that was seen before
+	poller_begin_step(f, f->opts->watch_ns / 2, watch_one, look);
 	while (!all_asked(f, look) && mono_ns() < next + FIRST_NS && signals_got() == 0)
 		sleep_ns(20 * NS_PER_MS);
 	for (next = mono_ns(); code == EXIT_GOOD && signals_got() == 0;) {
