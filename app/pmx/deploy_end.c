@@ -65,13 +65,14 @@ static const char wait_script[] =
 		"[ $i -lt \"$3\" ] || { echo late $p; exit 0; }; sleep 0.1; i=$((i+1)); done; "
 		"[ $i -eq 0 ] && echo none || echo gone";
 
+// One that was stopped (SIGSTOP) goes on to take the signal, and its supervisor to write it down.
 // $1 directory, $2 agent, $3 signal, $4 "proper": only the agent itself, so that its supervisor can
 // still say how it ended.
 static const char kill_script[] =
-	SH_PIDS "p=$(pids \"$1\" \"$2\"); q=; [ -z \"$4\" ] || q=$(cat \"$1/" SESSION_PID
+	SH_PIDS "p=$(pids \"$1\" \"$2\"); a=$p; q=; [ -z \"$4\" ] || q=$(cat \"$1/" SESSION_PID
 		"\" 2>/dev/null); "
 		"for x in $p; do [ \"$x\" != \"$q\" ] || p=$x; done; "
-		"[ -z \"$p\" ] || kill -\"$3\" $p";
+		"[ -z \"$p\" ] || { kill -\"$3\" $p; s=$?; kill -CONT $a 2>/dev/null; exit $s; }";
 
 // Whether agents are still there after a while; *was: there was one to wait for.
 static int wait_gone(struct remote *r, const struct site *s, unsigned wait_s, bool *late, bool *was,
@@ -135,17 +136,22 @@ int deploy_stop(struct remote *r, const struct site *s, unsigned wait_s, enum st
 	return rc;
 }
 
-// $1 base, $2 directory, $3 agent. Directories of other local agents keep the base; the last of
-// them may be removing it right now.
+// $1 base, $2 directory, $3 agent. The mark goes last: what could not be removed is still pmx's own
+// the next time. What somebody mounted in there is not emptied. Directories of other local agents
+// keep the base; the last of them may be removing it right now.
 static const char clean_script[] = SH_BAD SH_PIDS
+	"gone() { for f in \"$1\"/* \"$1\"/.[!.]* \"$1\"/..?*; do [ \"$f\" = \"$1/" SH_MARK
+	"\" ] || "
+	"rm -rf --one-file-system \"$f\" || exit 1; done; rm -rf --one-file-system \"$1\" || exit "
+	"1; }; "
 	"[ ! -L \"$1\" ] || bad \"$1 is a symbolic link, pmx did not make it: not removed\"; "
 	"if [ -e \"$1\" ]; then "
 	"[ -e \"$1/" SH_MARK "\" ] || { sleep 0.3; [ ! -e \"$1\" ]; } || "
 	"bad \"pmx did not make $1: not removed\"; "
 	"[ -O \"$1\" ] || [ ! -e \"$1\" ] || bad \"$1 belongs to another user: not removed\"; "
-	"rm -rf \"$2\" || exit 1; left=; "
+	"gone \"$2\"; left=; "
 	"for d in \"$1\"/*/; do [ ! -d \"$d\" ] || left=$d; done; "
-	"[ -n \"$left\" ] || rm -rf \"$1\" || exit 1; echo removed; fi; "
+	"[ -n \"$left\" ] || gone \"$1\"; echo removed; fi; "
 	"[ ! -e \"$2\" ] || bad \"$2 is still there\"; "
 	"p=$(pids \"$2\" \"$3\"); [ -z \"$p\" ] || bad \"an agent still runs: process \"$p";
 

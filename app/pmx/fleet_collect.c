@@ -68,10 +68,12 @@ static int collect_one(struct fleet_host *h, void *arg, struct err *e)
 	struct err ignored = { 0 };
 	int rc = 0;
 
-	if (remote_is_dry(h->remote))
+	if (remote_is_dry(h->remote)) {
+		call_hello(h, NULL, &ignored);
 		read_remote(h, &ignored);
-	else
+	} else {
 		rc = read_last(h, e);
+	}
 	if (rc == 0 && *lives != LIVES_LAST)
 		rc = lives_fetch(h, e);
 	if (rc == 0 && *lives == LIVES_JOINED)

@@ -228,25 +228,29 @@ def told(run):
 
 
 def test_clean_of_a_stopped_agent(lab, left):
-    """An agent that takes no signal but SIGKILL is killed, and the word says so."""
+    """An agent that was stopped is made to go on, to take its end."""
     lab.exec("h2", "kill", "-STOP", *map(str, lab.agents("h2")))
     run = pmx("clean", left).expect(0)
-    assert told(run)["h2"].startswith("killed, /var/tmp/pmx removed"), str(run)
-    assert told(run)["h1"].startswith("stopped, ")
+    assert set(told(run).values()) == {"stopped, /var/tmp/pmx removed"}, str(run)
     assert lab.all_agents() == {}
     assert not lab.exists("h2", "/var/tmp/pmx")
 
 
-def test_stop_of_a_stopped_agent(lab, left):
-    """Also `stop` says how it ended, and that nothing is left of it."""
+def test_stop_says_how_it_ended(lab, left):
+    """Stopped (also one that was held by SIGSTOP: its result is not lost), or not running; and what
+    is left."""
     lab.exec("h2", "kill", "-STOP", *map(str, lab.agents("h2")))
+    pid = lab.file("h3", "/var/tmp/pmx/agent.pid").strip()
+    lab.exec("h3", "kill", "-KILL", pid)
+    until(lambda: lab.agents("h3") == [], 5, "h3's agent is gone")
     run = pmx("stop", left).expect(0)
     assert told(run) == {"h1": "stopped, its result is in /var/tmp/pmx",
-                         "h2": "killed, no result is in /var/tmp/pmx",
-                         "h3": "stopped, its result is in /var/tmp/pmx"}
+                         "h2": "stopped, its result is in /var/tmp/pmx",
+                         "h3": "not running, no result is in /var/tmp/pmx"}
     assert lab.all_agents() == {}
-    assert "was killed by signal 9" in told(pmx("status", left))["h2"]
-    assert told(pmx("stop", left).expect(0))["h2"] == "not running, no result is in /var/tmp/pmx"
+    state = told(pmx("status", left).expect(1))
+    assert "was killed by signal 9" in state["h3"] and state["h3"].startswith("NOT-RUNNING: ")
+    assert "its result is there" in state["h2"]
 
 
 def test_clean_of_what_cannot_be_removed(lab, left):
