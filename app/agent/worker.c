@@ -22,8 +22,9 @@
 #define IDLE_YIELD_NS 1000 // doubled with every empty poll
 #define YIELD_STEPS 4u
 #define IDLE_SLEEP_NS 50000
-#define LONG_IDLE_POLLS 120 // some 6 ms without a frame: many agents may share the core
-#define LONG_IDLE_NS 1000000
+#define IDLE_SLEEP_MAX_NS 1000000
+#define SILENCE_SHARE \
+	4 // a sleep is a quarter of the silence so far: many agents may share the core
 
 static void take_injected(struct queue *q)
 {
@@ -56,16 +57,18 @@ static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
 // every call, and a busy neighbour on the core then holds a polling thread off for 100s of ms.
 // Sleeps that are all of the shortest would use up the thread's share of the core on the way in and
 // out.
-static uint64_t idle_ns(const struct queue *q, uint32_t empty)
+static double idle_ns(const struct queue *q, uint32_t empty, double silence_ns)
 {
 	if (q->idle == IDLE_YIELD)
 		return IDLE_YIELD_NS << RTE_MIN(empty - IDLE_POLLS, YIELD_STEPS);
-	return empty < LONG_IDLE_POLLS ? IDLE_SLEEP_NS : LONG_IDLE_NS;
+	return RTE_MIN(RTE_MAX(silence_ns / SILENCE_SHARE, IDLE_SLEEP_NS), IDLE_SLEEP_MAX_NS);
 }
 
-static void idle(const struct queue *q, uint64_t now, uint32_t empty, double tsc_hz)
+static void idle(const struct queue *q, uint64_t now, uint32_t empty, uint64_t worked,
+		 double tsc_hz)
 {
-	uint64_t wake = now + (uint64_t)((double)idle_ns(q, empty) * tsc_hz / 1e9);
+	double silence_ns = (double)(now - worked) * 1e9 / tsc_hz;
+	uint64_t wake = now + (uint64_t)(idle_ns(q, empty, silence_ns) * tsc_hz / 1e9);
 	if (q->sending && q->pace.heap_count > 0) {
 		uint64_t key = pace_key(&q->pace.group[q->pace.heap[0]]);
 		wake = key < wake ? key : wake;
@@ -109,7 +112,7 @@ static inline __attribute__((always_inline)) void run(struct queue *q, bool plai
 {
 	const double tsc_hz = (double)rte_get_tsc_hz(); // for waits only
 	const uint64_t every = (uint64_t)(HOUSEKEEPING_NS * tsc_hz / 1e9);
-	uint64_t last = rte_rdtsc();
+	uint64_t last = rte_rdtsc(), worked = last;
 	uint32_t empty = 0;
 	if (q->idle != IDLE_SPIN)
 		ask_to_wake_soon();
@@ -144,8 +147,11 @@ static inline __attribute__((always_inline)) void run(struct queue *q, bool plai
 		rx_release(q);
 
 		empty = work > 0 ? 0 : empty + 1;
-		if (empty > IDLE_POLLS && q->idle != IDLE_SPIN)
-			idle(q, now, empty, tsc_hz);
+		if (q->idle == IDLE_SPIN)
+			continue;
+		worked = work > 0 ? now : worked;
+		if (empty > IDLE_POLLS)
+			idle(q, now, empty, worked, tsc_hz);
 	}
 }
 

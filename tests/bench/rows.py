@@ -292,6 +292,6 @@ ROWS = [
     Row("control-plan", f"gen, check, {control.HOSTS:,} hosts in full mesh", "", control.plan),
     Row("control-summary", f"summarize, {control.HOSTS:,} results of a full mesh, one core", "",
         control.summary),
-    Row(f"control-{control.AGENTS}", f"{control.AGENTS} agents, run (64 starve 2 CPUs)", "",
+    Row(f"control-{control.AGENTS}", f"{control.AGENTS} agents, run", "",
         control.agents),
 ]
