@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 #define AHEAD_NS (50 * NS_PER_MS)
-#define SPARE_S 10 // for an agent that was asked to go, on top of its drain: many may share a machine
+#define SPARE_S \
+	10 // for an agent that was asked to go, on top of its drain: many may share a machine
 
 static int stop_one(struct fleet_host *h, void *arg, struct err *e)
 {
