@@ -104,7 +104,7 @@ static const struct jm_row hostcfg_row[] = {
 	{ "lcores", JM_UINTS, AT(lcores), .names = LCORES_MAX, .max = CPU_ID_MAX,
 	  COUNT(lcore_count) },
 	{ "addr", JM_IP, AT(addr) },
-	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 32 },
+	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 128 },
 	{ "gateway", JM_IP, JM_ZERO_NULL, AT(gateway) },
 	{ "vlan", JM_UINTS, AT(vlan), .names = VLANS_MAX, .min = 1, .max = VLAN_ID_MAX,
 	  COUNT(vlan_count) },
@@ -186,6 +186,9 @@ static int check(const struct hostcfg *c, struct err *e)
 
 	if ((c->port.vdev[0] != '\0') == (c->port.pci[0] != '\0'))
 		return err_set(e, EINVAL, "$.port: expected either vdev or pci to be given");
+	if (c->prefix_len > ip_bits(&c->addr))
+		return err_set(e, EINVAL, "$.prefix_len: %u: expected at most %u", c->prefix_len,
+			       ip_bits(&c->addr));
 	if (c->host_index >= c->host_count)
 		return err_set(e, EINVAL, "$.host_index: %u: expected less than host_count, %u",
 			       c->host_index, c->host_count);

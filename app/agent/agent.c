@@ -106,7 +106,11 @@ static void tick_link(struct agent *a, uint64_t now_ns)
 	}
 	char missing[ERR_MAX / 2];
 	neigh_missing(&a->neigh, missing, sizeof(missing));
-	snprintf(a->error, sizeof(a->error), "no answer to ARP from %s", missing);
+	if (ip_is4(&a->cfg.addr))
+		snprintf(a->error, sizeof(a->error), "no answer to ARP from %s", missing);
+	else
+		snprintf(a->error, sizeof(a->error), "no answer to neighbour solicitations from %s",
+			 missing);
 }
 
 static bool all_closed(const struct agent *a)

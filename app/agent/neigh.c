@@ -49,6 +49,7 @@ int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_sh
 		.cfg = cfg,
 		.shared = shared,
 		.mac = *mac,
+		.self = { .addr = cfg->addr, .mac = *mac },
 		.at = layout_of(cfg),
 		.queue = queue,
 	};
@@ -155,6 +156,11 @@ static void ask(struct neigh_table *t, struct neigh *n)
 	struct rte_mbuf *m = rte_pktmbuf_alloc(t->queue[0]->rx_pool);
 	if (m == NULL)
 		return;
+	if (t->at.v6) {
+		nd_ask(&t->self, m, &n->addr, unicast ? &n->mac : NULL);
+		inject(t, m);
+		return;
+	}
 	char *d = rte_pktmbuf_append(m, FRAME_MIN_NO_FCS);
 	memset(d, 0, FRAME_MIN_NO_FCS);
 	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST,
@@ -176,16 +182,17 @@ static void ask_due(struct neigh_table *t, uint64_t now_ns)
 }
 
 // RFC 826 merge: what anybody says of an address we talk to. False: of none of ours.
-static bool learn(struct neigh_table *t, const struct rte_arp_hdr *a, uint64_t now_ns)
+static bool learn(struct neigh_table *t, const struct ip_addr *who,
+		  const struct rte_ether_addr *mac, uint64_t now_ns)
 {
 	bool known = false;
 	for (size_t i = 0; i < t->hop_count; i++) {
 		struct neigh *n = &t->hop[i];
-		if (addr_be(&n->addr) != a->arp_data.arp_sip)
+		if (!ip_eq(&n->addr, who))
 			continue;
 		known = true;
-		bool news = !n->known || !rte_is_same_ether_addr(&n->mac, &a->arp_data.arp_sha);
-		n->mac = a->arp_data.arp_sha;
+		bool news = !n->known || !rte_is_same_ether_addr(&n->mac, mac);
+		n->mac = *mac;
 		n->known = true;
 		n->asked = 0;
 		n->ask_ns = now_ns + ASK_AGAIN_NS;
@@ -211,7 +218,8 @@ static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 		ignore(t, m);
 		return;
 	}
-	bool known = learn(t, &a, now_ns);
+	bool known =
+		learn(t, &IP4(rte_be_to_cpu_32(a.arp_data.arp_sip)), &a.arp_data.arp_sha, now_ns);
 	if (a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
 	    a.arp_data.arp_tip != addr_be(&t->cfg->addr)) {
 		if (known)
@@ -279,6 +287,37 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	inject(t, m);
 }
 
+static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
+{
+	struct nd nd = nd_read(&t->self, m);
+	bool known = nd.has_mac && learn(t, &nd.who, &nd.mac, now_ns);
+	switch (nd.kind) {
+	case ND_ASKED:
+		nd_answer(&t->self, m, &nd);
+		inject(t, m);
+		return;
+	case ND_ECHO:
+		nd_echo(&t->self, m, t->cfg->ttl);
+		inject(t, m);
+		return;
+	case ND_TOO_BIG:
+		t->icmp.too_big++;
+		if (t->icmp.path_mtu == 0 || nd.mtu < t->icmp.path_mtu)
+			t->icmp.path_mtu = nd.mtu < UINT16_MAX ? (uint16_t)nd.mtu : UINT16_MAX;
+		rte_pktmbuf_free(m);
+		return;
+	case ND_UNREACHABLE:
+		t->icmp.unreachable++;
+		rte_pktmbuf_free(m);
+		return;
+	default:
+		if (known)
+			rte_pktmbuf_free(m);
+		else
+			ignore(t, m);
+	}
+}
+
 void neigh_poll(struct neigh_table *t, uint64_t now_ns)
 {
 	for (uint16_t q = 0; q < t->cfg->port.queues; q++) {
@@ -287,7 +326,9 @@ void neigh_poll(struct neigh_table *t, uint64_t now_ns)
 			struct rte_mbuf *m = obj;
 			pop_tags(t, m);
 			const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, void *);
-			if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
+			if (t->at.v6)
+				take_icmp6(t, m, now_ns);
+			else if (eth->ether_type == RTE_BE16(RTE_ETHER_TYPE_ARP))
 				take_arp(t, m, now_ns);
 			else
 				take_icmp(t, m);

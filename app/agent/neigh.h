@@ -1,9 +1,11 @@
-// Neighbours: ARP (RFC 826) and answers to ping, for the main thread. lcores hand such frames over
-// (queue.punt) and send what it makes (queue.inject).
+// Neighbours: ARP (RFC 826) or neighbour discovery (nd.h), and answers to ping, for the main
+// thread. lcores hand such frames over (queue.punt) and send what it makes (queue.inject).
 #pragma once
 
-#include "hostcfg.h"
+#include "nd.h"
 #include "queue.h"
+
+#include "hostcfg.h"
 
 #include "err.h"
 
@@ -22,6 +24,7 @@ struct neigh_table {
 	const struct hostcfg *cfg;
 	struct agent_shared *shared;
 	struct rte_ether_addr mac;
+	struct nd_self self;
 	struct layout at;
 	uint16_t tci[FRAME_TAGS_MAX];
 	struct queue *const *queue;

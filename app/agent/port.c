@@ -1,6 +1,7 @@
 #include "port.h"
 
 #include "eal.h"
+#include "nd.h"
 #include "iface.h"
 
 #include <errno.h>
@@ -105,6 +106,15 @@ static int set_mtu(const struct port *p, const struct hostcfg *cfg, struct err *
 		       rte_strerror(-r));
 }
 
+// Solicitations for an IPv6 address come to a group. A PMD that cannot filter takes all frames.
+static void hear_groups(const struct port *p, const struct hostcfg *cfg)
+{
+	struct ip_addr group = nd_group(&cfg->addr);
+	struct rte_ether_addr mac = nd_group_mac(&group);
+	if (!ip_is4(&cfg->addr) && rte_eth_dev_set_mc_addr_list(p->id, &mac, 1) != 0)
+		rte_eth_allmulticast_enable(p->id);
+}
+
 int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
 {
 	int r = find_port(p, cfg, e);
@@ -120,7 +130,10 @@ int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
 	    (r = configure(p, cfg, e)) != 0 || (r = set_mtu(p, cfg, e)) != 0)
 		return r;
 	r = rte_eth_macaddr_get(p->id, &p->mac);
-	return r == 0 ? 0 : err_set(e, -r, "no MAC address: %s", rte_strerror(-r));
+	if (r != 0)
+		return err_set(e, -r, "no MAC address: %s", rte_strerror(-r));
+	hear_groups(p, cfg);
+	return 0;
 }
 
 // 802.3x frames by the names that PMDs give them; counted since the port was made.

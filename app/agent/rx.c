@@ -1,7 +1,11 @@
 #include "rx.h"
 
+#include "nd.h"
+
 #include <rte_arp.h>
 #include <rte_icmp.h>
+
+static const struct ip_addr all_nodes = { { 0xff, 0x02, [15] = 1 } };
 
 // Why a frame with UDP to or from us is not the run's. src: its sender.
 static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf *m,
@@ -75,6 +79,51 @@ static bool tags_ok(const struct queue *q, const struct rte_mbuf *m, const uint8
 	return true;
 }
 
+// To us, or for ND to the group of those whose addresses end as ours.
+static bool is_ours6(const struct queue *q, const struct rte_ipv6_hdr *ip)
+{
+	struct ip_addr group = nd_group(&q->addr);
+	return memcmp(ip->dst_addr, q->addr.b, sizeof(ip->dst_addr)) == 0 ||
+	       (ip->proto == IPPROTO_ICMPV6 &&
+		(memcmp(ip->dst_addr, group.b, sizeof(ip->dst_addr)) == 0 ||
+		 memcmp(ip->dst_addr, all_nodes.b, sizeof(ip->dst_addr)) == 0));
+}
+
+static enum drop_reason ip6_reason(const struct queue *q, const struct rte_mbuf *m,
+				   const struct rte_ipv6_hdr *ip)
+{
+	struct ip_addr src;
+	if (m->data_len < q->at.l3 + sizeof(*ip))
+		return DROP_MALFORMED;
+	if (!is_ours6(q, ip))
+		return DROP_ADDRESS;
+	if (rte_be_to_cpu_32(ip->vtc_flow) >> 28 != 6)
+		return DROP_MALFORMED;
+	memcpy(src.b, ip->src_addr, sizeof(src.b));
+	switch (ip->proto) {
+	case IPPROTO_ICMPV6:
+		return DROP_REASONS;
+	case IPPROTO_FRAGMENT:
+		return DROP_FRAGMENT;
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_DSTOPTS:
+		return DROP_MALFORMED;
+	case IPPROTO_UDP:
+		return udp_reason(q, m, &src);
+	default:
+		return DROP_PROTOCOL;
+	}
+}
+
+// Which MACs ND goes to besides our own.
+static bool is_group_mac(const struct queue *q, const uint8_t *d)
+{
+	struct ip_addr group = nd_group(&q->addr);
+	struct rte_ether_addr mac = nd_group_mac(&group), all = nd_group_mac(&all_nodes);
+	return memcmp(d, &mac, sizeof(mac)) == 0 || memcmp(d, &all, sizeof(all)) == 0;
+}
+
 static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *m)
 {
 	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -87,6 +136,13 @@ static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *
 		return DROP_L2;
 	uint16_t type = load16(d + q->at.l3 - 2);
 	bool to_all = rte_is_broadcast_ether_addr((const struct rte_ether_addr *)(const void *)d);
+	if (q->at.v6) {
+		const struct rte_ipv6_hdr *ip = (const void *)(d + q->at.l3);
+		if (type != RTE_BE16(RTE_ETHER_TYPE_IPV6) || (!to_us && !is_group_mac(q, d)))
+			return DROP_L2;
+		enum drop_reason r = ip6_reason(q, m, ip);
+		return to_us || r == DROP_REASONS || r == DROP_ADDRESS ? r : DROP_L2;
+	}
 	if (type == RTE_BE16(RTE_ETHER_TYPE_ARP) && (to_us || to_all))
 		return m->data_len >= q->at.l3 + sizeof(struct rte_arp_hdr) ? DROP_REASONS
 									    : DROP_MALFORMED;

@@ -184,9 +184,9 @@ static int set_addr(const struct yaml_doc *d, const struct yaml_item *v, void *o
 		return ret;
 	if (parse_ip_prefix(v->text, &h->addr, &h->prefix_len, e) < 0)
 		return yaml_wrap(d, v->pos, "addr", e);
-	if (!is_unicast(&h->addr) || !ip_is4(&h->addr))
+	if (!is_unicast(&h->addr))
 		return pos_fail(d->file, v->pos, e,
-				"addr '%s': not an address of a host: expected unicast IPv4, as "
+				"addr '%s': not an address of a host: expected a unicast one, as "
 				"198.18.0.1/24",
 				v->text);
 	const char *whose = subnet_end(&h->addr, h->prefix_len);

@@ -164,6 +164,12 @@ static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struc
 	const struct matrix_host *s = &m->host[src], *d = &m->host[dst];
 	char from[IP_STR_MAX], to[IP_STR_MAX];
 
+	if (ip_is4(&s->addr) != ip_is4(&d->addr))
+		return pos_fail(m->file, d->at.addr, e,
+				"addr '%s': host '%s' at %s is of the other family: expected both "
+				"IPv4 or both IPv6",
+				ip_str(&d->addr, to, sizeof(to)), s->name,
+				ip_str(&s->addr, from, sizeof(from)));
 	if (ip_same_net(&s->addr, &d->addr, s->prefix_len) || !ip_none(&s->gateway))
 		return 0;
 	return pos_fail(

@@ -10,8 +10,11 @@ TAGS = {"untagged": None, "vlan": 100, "qinq": [200, 100]}
 SIZES = [(18, 512), (1000, 1000)]
 
 
-def tree(lab, tags, request, reply, rate=200):
+def tree(lab, tags, request, reply, rate=200, version=4):
     matrix = lab.matrix(rate=rate, request=request, reply=reply, warmup="0s", duration="1s")
+    for i, host in enumerate(matrix["hosts"].values(), 1):
+        if version == 6:
+            host["addr"] = f"2001:2::{i:x}/64"
     if TAGS[tags]:
         matrix["defaults"].update(vlan=TAGS[tags], pcp=5)
     matrix["traffic"].update(dscp="ef", ttl=63)
@@ -36,25 +39,27 @@ def decoded(capture, version):
     return rows
 
 
+@pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("tags", TAGS)
-def test_every_frame_decodes(lab, write, tags):
+def test_every_frame_decodes(lab, write, tags, version):
     for request, reply in SIZES:
-        matrix = tree(lab, tags, request, reply)
+        matrix = tree(lab, tags, request, reply, version=version)
         summary = measure(write(matrix), before=lab.capture)
         assert_identity(summary["totals"])
         tag_bytes = 4 * {"untagged": 0, "vlan": 1, "qinq": 2}[tags]
+        headers = tag_bytes + (42 if version == 4 else 62)
         for flow in summary["flows"]:
             ttls = [flow[f"ttl_{way}_{end}"]
                     for way, end in itertools.product(("forward", "back"), ("min", "max"))]
             assert ttls == [63] * 4, flow
             assert flow["sent_l1_mbps"] == pytest.approx(
-                flow["sent_pps"] * 8e-6 * (max(64, request + 46 + tag_bytes) + 20), rel=1e-3)
+                flow["sent_pps"] * 8e-6 * (max(64, request + headers + 4) + 20), rel=1e-3)
         for capture in lab.captured().values():
-            rows = decoded(capture, 4)
+            rows = decoded(capture, version)
             assert len(rows) == 200 * 2 * 2
             for row in rows:
                 payload = request if row["dport"] == "5300" else reply
-                assert int(row["len"]) == max(60, payload + 42 + tag_bytes), row
+                assert int(row["len"]) == max(60, payload + headers), row
                 assert int(row["udp_len"]) == payload + 8, row
                 assert (row["dscp"], row["ttl"]) == ("46", "63"), row
                 if tags == "untagged":
