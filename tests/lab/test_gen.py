@@ -34,8 +34,10 @@ def of_lab(lab, tmp_path):
 
 
 def runnable(lab, write, text):
-    tree = yaml.safe_load(text)
-    tree["ssh"] = {**tree.get("ssh", {}), **lab.matrix()["ssh"]}
+    """The matrix with what the lab's hosts need: log-in, and lcores that share CPUs."""
+    tree, own = yaml.safe_load(text), lab.matrix()
+    tree["ssh"] = {**tree.get("ssh", {}), **own["ssh"]}
+    tree["defaults"] = {**own["defaults"], **tree["defaults"]}
     tree["timing"].update(warmup="100ms", duration="1s")
     return write(tree)
 
