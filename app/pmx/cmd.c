@@ -152,6 +152,17 @@ const struct verb verb_table[] = {
 		.run = cmd_summarize,
 	},
 	{
+		.id = VERB_EXPORT,
+		.name = "export",
+		.arg = &matrix_arg,
+		.brief = "write the results for other tools: OpenMetrics, NDJSON, TSV",
+		.text = "Results as `pmx summarize` reads them, with the same exit status; raw "
+			"counts "
+			"of every\n"
+			"trial. ndjson and tsv also have the rows of every host's report.csv.",
+		.run = cmd_export,
+	},
+	{
 		.id = VERB_COLLECT,
 		.name = "collect",
 		.arg = &matrix_arg,

@@ -38,6 +38,7 @@ enum verb_id {
 	VERB_PROFILE = 1 << 20,
 	VERB_PREPARE = 1 << 21,
 	VERB_RESTORE = 1 << 22,
+	VERB_EXPORT = 1 << 23,
 };
 
 struct verb_arg {	  // the one positional argument
@@ -66,6 +67,7 @@ int cmd_check(struct opts *o);
 int cmd_clean(struct opts *o);
 int cmd_collect(struct opts *o);
 int cmd_doctor(struct opts *o);
+int cmd_export(struct opts *o);
 int cmd_gen(struct opts *o);
 int cmd_help(struct opts *o);
 int cmd_hints(struct opts *o);

@@ -133,8 +133,9 @@ static int copy_one(struct fleet_host *h, void *arg, struct err *e)
 	return rc;
 }
 
-static int collect_fleet(struct fleet *f)
+static int collect_fleet(struct fleet *f, void *arg)
 {
+	(void)arg;
 	fleet_connect(f);
 	fleet_collect(f, LIVES_APART);
 	fleet_each(f, FLEET_LIVE, copy_one, NULL);
@@ -146,17 +147,5 @@ static int collect_fleet(struct fleet *f)
 
 int cmd_collect(struct opts *o)
 {
-	struct matrix m;
-	struct fleet f;
-	int code = cmd_load(o, &m);
-
-	if (code != EXIT_GOOD)
-		return code;
-	code = fleet_init(&f, o, &m, false);
-	if (code == EXIT_GOOD) {
-		code = collect_fleet(&f);
-		fleet_free(&f);
-	}
-	matrix_free(&m);
-	return code;
+	return fleet_with(o, collect_fleet, NULL);
 }

@@ -1,5 +1,6 @@
 #include "cmd.h"
 #include "fleet_collect.h"
+#include "fleet_verb.h"
 #include "fleet_window.h"
 #include "summary.h"
 
@@ -9,20 +10,20 @@ _Static_assert((int)VERDICT_GOOD == EXIT_GOOD && (int)VERDICT_LIMIT == EXIT_LIMI
 		       (int)VERDICT_NOTHING == EXIT_HOST && (int)VERDICT_PARTIAL == EXIT_PARTIAL,
 	       "verdicts are exit codes");
 
-// From the hosts, or from what `pmx collect` brought here.
-static int summarize(struct fleet *f, struct summary_parts *parts)
+static int summarize(struct fleet *f, void *arg)
 {
-	const struct opts *o = f->opts;
+	struct summary_parts *parts = arg;
+	int code = fleet_digest(f, parts);
+	size_t failed;
 
-	if (opt_given(o, &o->window_ns)) {
+	if (code != EXIT_GOOD)
+		return code;
+	if (opt_given(f->opts, &f->opts->window_ns)) {
 		fleet_window(f, parts);
-	} else if (o->no_collect) {
-		fleet_collect_dir(f, o->results);
+		failed = fleet_complain(f);
 	} else {
-		fleet_connect(f);
-		fleet_collect(f, LIVES_JOINED);
+		failed = fleet_gather(f);
 	}
-	size_t failed = fleet_complain(f);
 	if (f->dry)
 		return failed > 0 ? EXIT_HOST : EXIT_GOOD;
 	// how far apart they started is known to who started them only
@@ -32,25 +33,12 @@ static int summarize(struct fleet *f, struct summary_parts *parts)
 int cmd_summarize(struct opts *o)
 {
 	struct summary_parts parts = { 0 };
-	struct matrix m;
-	struct fleet f;
-	int code;
 
 	if (opt_given(o, &o->window_ns) && o->window_ns == 0) {
 		complain("option '--window': '0': expected a time above 0, as 10s");
 		return EXIT_USAGE;
 	}
-	code = cmd_load(o, &m);
-	if (code != EXIT_GOOD)
-		return code;
-	code = fleet_init(&f, o, &m, false);
-	if (code == EXIT_GOOD) {
-		code = fleet_digest(&f, &parts);
-		if (code == EXIT_GOOD)
-			code = summarize(&f, &parts);
-		summary_parts_free(&parts);
-		fleet_free(&f);
-	}
-	matrix_free(&m);
+	int code = fleet_with(o, summarize, &parts);
+	summary_parts_free(&parts);
 	return code;
 }

@@ -111,6 +111,17 @@ size_t fleet_collect_dir(struct fleet *f, const char *dir)
 	return fleet_each(f, FLEET_LIVE, read_local, (void *)dir);
 }
 
+size_t fleet_gather(struct fleet *f)
+{
+	if (f->opts->no_collect) {
+		fleet_collect_dir(f, f->opts->results);
+	} else {
+		fleet_connect(f);
+		fleet_collect(f, LIVES_JOINED);
+	}
+	return fleet_complain(f);
+}
+
 static int report(const struct fleet *f, const struct summary_input *in)
 {
 	const struct opts *o = f->opts;

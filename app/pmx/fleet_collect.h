@@ -19,6 +19,8 @@ enum lives {
 size_t fleet_collect(struct fleet *f, enum lives lives);
 // The same from DIR/<host>/result.json on this machine; touches no host.
 size_t fleet_collect_dir(struct fleet *f, const char *dir);
+// Either of the two, as --no-collect says, and tells what failed. Returns how many hosts did.
+size_t fleet_gather(struct fleet *f);
 // Before collecting: what the summary needs of each result is taken as it comes, and the result is
 // freed; fleet_report then knows it. 0, or an exit code after saying why.
 int fleet_digest(struct fleet *f, struct summary_parts *parts);

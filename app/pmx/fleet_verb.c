@@ -1,6 +1,6 @@
 #include "fleet_verb.h"
 
-int fleet_verb(struct opts *o, fleet_step step, void *arg)
+int fleet_with(struct opts *o, fleet_part part, void *arg)
 {
 	struct matrix m;
 	struct fleet f;
@@ -10,13 +10,29 @@ int fleet_verb(struct opts *o, fleet_step step, void *arg)
 		return code;
 	code = fleet_init(&f, o, &m, false);
 	if (code == EXIT_GOOD) {
-		fleet_connect(&f);
-		fleet_each(&f, FLEET_LIVE, step, arg);
-		fleet_print(&f);
-		if (fleet_complain(&f) > 0)
-			code = EXIT_HOST;
+		code = part(&f, arg);
 		fleet_free(&f);
 	}
 	matrix_free(&m);
 	return code;
+}
+
+struct one_step {
+	fleet_step step;
+	void *arg;
+};
+
+static int step_on_each(struct fleet *f, void *arg)
+{
+	const struct one_step *s = arg;
+
+	fleet_connect(f);
+	fleet_each(f, FLEET_LIVE, s->step, s->arg);
+	fleet_print(f);
+	return fleet_complain(f) > 0 ? EXIT_HOST : EXIT_GOOD;
+}
+
+int fleet_verb(struct opts *o, fleet_step step, void *arg)
+{
+	return fleet_with(o, step_on_each, &(struct one_step){ step, arg });
 }

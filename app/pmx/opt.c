@@ -10,7 +10,8 @@
 #define VERBS_ALL 0xffffffffu
 #define VERBS_FLEET                                                                          \
 	(VERB_RUN | VERB_START | VERB_RELOAD | VERB_STATUS | VERB_SUMMARIZE | VERB_COLLECT | \
-	 VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE | VERB_DOCTOR)
+	 VERB_LOGS | VERB_STOP | VERB_CLEAN | VERB_PREPARE | VERB_RESTORE | VERB_DOCTOR |    \
+	 VERB_EXPORT)
 #define VERBS_LAUNCH (VERB_RUN | VERB_START)
 #define VERBS_SIZE (VERB_GEN | VERB_HINTS)
 #define VERBS_SUMMARY (VERB_RUN | VERB_SUMMARIZE)
@@ -72,10 +73,16 @@ const struct opt opt_table[] = {
 	{ "top", 0, "N", "PMX_TOP", "10", "rows of the tables of the worst",
 	  VERBS_SUMMARY, OPT_COUNT, offsetof(struct opts, top), 0, 100000 },
 	{ "no-collect", 0, NULL, "PMX_NO_COLLECT", NULL, "read what `pmx collect` brought; ask no host",
-	  VERB_SUMMARIZE, OPT_FLAG, offsetof(struct opts, no_collect), 0, 0 },
+	  VERB_SUMMARIZE | VERB_EXPORT, OPT_FLAG, offsetof(struct opts, no_collect), 0, 0 },
 	{ "window", 0, "TIME", "PMX_WINDOW", NULL,
 	  "only the last TIME of the agents' reports; while they run, too",
 	  VERB_SUMMARIZE, OPT_DURATION, offsetof(struct opts, window_ns), 0, 0 },
+	{ "results", 0, "DIR", "PMX_RESULTS", "pmx-results", "where collected results stand",
+	  VERB_EXPORT, OPT_TEXT, offsetof(struct opts, results), 0, 0 },
+	{ "format", 'f', "openmetrics|ndjson|tsv", "PMX_FORMAT", "openmetrics", "what to write",
+	  VERB_EXPORT, OPT_CHOICE, offsetof(struct opts, format), 0, 0 },
+	{ "output", 'o', "FILE", "PMX_OUTPUT", NULL, "write to FILE (else stdout)",
+	  VERB_EXPORT, OPT_TEXT, offsetof(struct opts, output), 0, 0 },
 	{ "output", 'o', "DIR", "PMX_RESULTS", "pmx-results", "where collected results stand",
 	  VERB_COLLECT | VERB_SUMMARIZE, OPT_TEXT, offsetof(struct opts, results), 0, 0 },
 	{ "watch", 'w', "TIME", "PMX_WATCH", NULL, "again every TIME, until ^C",

@@ -65,7 +65,7 @@ struct opts {
 	uint64_t top;
 	bool no_collect;
 	uint64_t window_ns;
-	const char *results;
+	const char *results, *format;
 	uint64_t watch_ns, lines;
 
 	// gen, hints

@@ -1,6 +1,7 @@
 #include "render.h"
 
 #include "grid.h"
+#include "outfile.h"
 #include "tables.h"
 
 #include <errno.h>
@@ -10,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define FILE_BUFFER (1u << 20)
 
 static int make_dirs(const char *dir, struct err *e)
 {
@@ -52,30 +51,12 @@ static int put_content(FILE *f, const struct content *c, struct err *e)
 	return 0;
 }
 
-// Written under a temporary name: whoever reads the file reads it whole.
 static int write_file(const char *path, const struct content *c, struct err *e)
 {
-	char temporary[PATH_MAX];
-	FILE *f;
-	int ret;
+	struct outfile o;
+	int ret = outfile_open(&o, path, e);
 
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%d.tmp", path, (int)getpid()) >=
-	    sizeof(temporary))
-		return err_set(e, ENAMETOOLONG, "file name too long: %.200s...", path);
-	f = fopen(temporary, "wx");
-	if (f == NULL)
-		return err_set(e, errno, "cannot write '%s': %s", temporary, strerror(errno));
-	setvbuf(f, NULL, _IOFBF, FILE_BUFFER);
-	ret = put_content(f, c, e);
-	int failed = ferror(f);
-	if (fclose(f) != 0 || failed)
-		ret = ret < 0 ? ret
-			      : err_set(e, EIO, "cannot write '%s': %s", path, strerror(errno));
-	if (ret == 0 && rename(temporary, path) < 0)
-		ret = err_set(e, errno, "cannot write '%s': %s", path, strerror(errno));
-	if (ret < 0)
-		unlink(temporary);
-	return ret;
+	return ret < 0 ? ret : outfile_close(&o, put_content(o.f, c, e), e);
 }
 
 static int write_in(const char *dir, const char *name, const struct content *c, struct err *e)

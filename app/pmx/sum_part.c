@@ -8,10 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_past(uint64_t start_ns, uint64_t now_ns)
+{
+	return start_ns != 0 && (now_ns == 0 || start_ns <= now_ns);
+}
+
 static bool has_begun(const struct trial *t, uint64_t now_ns)
 {
-	return t->kind == TRIAL_MEASURE && t->start_ns != 0 &&
-	       (now_ns == 0 || t->start_ns <= now_ns);
+	return t->kind == TRIAL_MEASURE && is_past(t->start_ns, now_ns);
 }
 
 // When a trial ended, or so far; 0 = unknown. A live result may name the end that is planned.
@@ -22,22 +26,26 @@ static uint64_t end_of(const struct trial *t, bool done, uint64_t now_ns)
 	return t->end_ns != 0 && t->end_ns < now_ns ? t->end_ns : now_ns;
 }
 
+double trial_window_s(const struct result *r, const struct trial *t, uint64_t now_ns)
+{
+	bool done = strcmp(r->state, "done") == 0;
+	uint64_t end_ns = is_past(t->start_ns, now_ns) ? end_of(t, done, now_ns) : 0;
+
+	if (end_ns == 0)
+		return NAN;
+	return end_ns > t->start_ns ? (double)(end_ns - t->start_ns) / 1e9 : 0;
+}
+
 // Length of the measured trials; NAN when one has no known end.
 static double window_of(const struct result *r, uint64_t now_ns)
 {
-	bool done = strcmp(r->state, "done") == 0;
 	double window_s = 0;
 
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct trial *trial = &r->trial[t];
 
-		if (!has_begun(trial, now_ns))
-			continue;
-		uint64_t end_ns = end_of(trial, done, now_ns);
-		if (end_ns == 0)
-			return NAN;
-		if (end_ns > trial->start_ns)
-			window_s += (double)(end_ns - trial->start_ns) / 1e9;
+		if (has_begun(trial, now_ns))
+			window_s += trial_window_s(r, trial, now_ns);
 	}
 	return window_s;
 }

@@ -46,6 +46,8 @@ struct sum_part {
 	struct hist_packed *rtt, *lateness; // of all flows; NULL = none
 };
 
+// Length of a trial, so far when it still runs; NAN when it did not begin or its end is unknown.
+double trial_window_s(const struct result *r, const struct trial *t, uint64_t now_ns);
 struct sum_host host_unknown(uint32_t host); // nothing measured of it
 
 // now_ns: as in struct summary_input. 0, -ENOMEM, or -EINVAL when the result is not of this host

@@ -43,6 +43,8 @@ static struct cell cell_of(const struct column *c, const void *ctx, const char *
 		return cell_real(*(const double *)at / (c->scale > 0 ? c->scale : 1));
 	case SOURCE_TEXT:
 		return cell_text(at);
+	case SOURCE_STRING:
+		return cell_text(*(const char *const *)at);
 	}
 	return (struct cell){ .kind = CELL_NONE };
 }

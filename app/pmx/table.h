@@ -50,6 +50,7 @@ enum source { // where a cell's value stands: in the item behind the row, at the
 	SOURCE_I64,    // LOSS_UNKNOWN = not measured
 	SOURCE_DOUBLE, // NAN = not measured; divided by the column's scale
 	SOURCE_TEXT,   // char[], "" = not measured
+	SOURCE_STRING, // const char *, NULL or "" = not measured
 };
 
 struct column {

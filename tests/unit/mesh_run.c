@@ -231,10 +231,9 @@ void mesh_fill_queues(struct mesh_run *r)
 	}
 }
 
-void mesh_summarize(struct mesh_run *r, struct summary *s)
+struct summary_input mesh_input(const struct mesh_run *r)
 {
-	struct err e = { 0 };
-	const struct summary_input in = {
+	return (struct summary_input){
 		.matrix = &r->matrix,
 		.result = r->given,
 		.failure = r->failure,
@@ -242,6 +241,12 @@ void mesh_summarize(struct mesh_run *r, struct summary *s)
 		.skew_ns = r->skew_ns,
 		.skew_error_ns = r->skew_error_ns,
 	};
+}
+
+void mesh_summarize(struct mesh_run *r, struct summary *s)
+{
+	struct err e = { 0 };
+	const struct summary_input in = mesh_input(r);
 
 	if (summary_build(&in, s, &e) != 0)
 		fail_msg("summary_build: %s", e.msg);

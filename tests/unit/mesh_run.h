@@ -52,6 +52,8 @@ void mesh_lose_back(struct mesh_run *r, size_t src, size_t dst, uint64_t n);
 void mesh_leave_unsent(struct mesh_run *r, size_t src, size_t dst, uint64_t n);
 // Deals the hosts' counts out to their queues, as evenly as it goes: after all of the above.
 void mesh_fill_queues(struct mesh_run *r);
+// What summary_build gets of it.
+struct summary_input mesh_input(const struct mesh_run *r);
 // Must succeed; the caller frees.
 void mesh_summarize(struct mesh_run *r, struct summary *s);
 // A flow of a summary.

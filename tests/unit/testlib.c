@@ -85,3 +85,21 @@ void json_edit(json_t **root, const char *path, const char *value)
 				 0);
 	}
 }
+
+void golden_is(const char *name, const char *got)
+{
+	const char *mode = getenv("PMX_GOLDEN");
+	char path[4096];
+
+	if (mode != NULL && strcmp(mode, "write") == 0) {
+		snprintf(path, sizeof(path), "%s/%s", TEST_DATA, name);
+		FILE *f = fopen(path, "w");
+		assert_non_null(f);
+		fputs(got, f);
+		assert_int_equal(fclose(f), 0);
+		return;
+	}
+	char *want = data_read(name, NULL);
+	assert_string_equal(got, want);
+	free(want);
+}

@@ -16,6 +16,9 @@
 
 // A file of tests/data/, or of any absolute path; owned, NUL-terminated.
 char *data_read(const char *name, size_t *len);
+// The text must be that of the file of tests/data/. PMX_GOLDEN=write makes the files anew: then
+// read them.
+void golden_is(const char *name, const char *got);
 // The text in a new file under $TMPDIR; `path` has room for 64 bytes. The caller unlinks.
 void temp_write(char path[64], const char *text, size_t len);
 
