@@ -176,9 +176,11 @@ void rx_put_tag_back(struct rte_mbuf *m)
 	m->ol_flags &= ~RTE_MBUF_F_RX_VLAN_STRIPPED;
 }
 
-bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct frame *f, enum pmx_kind kind,
-		    uint32_t flow, rte_be16_t port)
+bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct rx_stream *s,
+		    enum pmx_kind kind)
 {
+	const struct frame *f = queue_frame(q, m);
+	uint32_t flow = s->flow;
 	bool reply = kind == PMX_REPLY;
 	struct any_flow *any = reply ? q->any.tx_flow : q->any.rx_flow;
 	struct expect *plain = reply ? &q->tx_flow[flow].reply : &q->rx_flow[flow].request;
@@ -189,7 +191,7 @@ bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct frame *f, 
 	if (ttl == old)
 		return false;
 	*want = ttl;
-	if (!rx_is_flows(q, m, f, kind, flow, port, q->plain)) {
+	if (!rx_is_flows(q, m, f, kind, flow, s->port, q->plain)) {
 		*want = old;
 		return false;
 	}

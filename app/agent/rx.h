@@ -20,8 +20,8 @@ enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count,
 	     bool reply);
 // A frame that only differs from its flow's others by its TTL: true, and the others may have it.
-bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct frame *f, enum pmx_kind kind,
-		    uint32_t flow, rte_be16_t port);
+bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct rx_stream *s,
+		    enum pmx_kind kind);
 
 static inline uint32_t be32_pair(const uint16_t v[2])
 {
@@ -54,8 +54,8 @@ static const vec128 rx_mask[3] = {
 static const uint32_t rx_part_at[3] = { 0, 16, EXPECT_LAST_AT };
 
 // `port_at`: which 16-bit word of the last part is the requester's port, the stream's own.
-static inline bool rx_is_expected(const struct frame *f, const struct expect *want, int port_at,
-				  rte_be16_t port)
+static __rte_always_inline bool rx_is_expected(const struct frame *f, const struct expect *want,
+					       int port_at, rte_be16_t port)
 {
 	const uint8_t *d = (const uint8_t *)f;
 	words128 last = (words128)want->part[2];
@@ -143,15 +143,19 @@ static inline struct rx_stream *rx_stream_of(const struct queue *q, const struct
 }
 
 // True: done with, the mbuf can go back to its pool as it is.
-static inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct frame *f,
-			    uint64_t now, bool plain)
+static __rte_always_inline bool rx_reply(struct queue *q, struct rte_mbuf *m, const struct frame *f,
+					 uint64_t now, bool plain)
 {
 	struct rx_stream *s = rx_stream_of(q, f, PMX_REPLY);
+	const struct tx_flow *flow;
 	enum rx_count count;
 	if (unlikely(s == NULL))
 		goto other;
-	if (unlikely(!rx_is_flows(q, m, f, PMX_REPLY, s->flow, s->port, plain) &&
-		     !rx_ttl_changed(q, m, f, PMX_REPLY, s->flow, s->port)))
+	flow = &q->tx_flow[s->flow];
+	if (unlikely(plain ? !rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
+				     !rx_len_ok(m, flow->reply_len)
+			   : !rx_is_flows(q, m, f, PMX_REPLY, s->flow, s->port, false)) &&
+	    !rx_ttl_changed(q, m, s, PMX_REPLY))
 		goto other;
 	if (rx_csum_bad(q, m))
 		goto other;
@@ -228,15 +232,20 @@ static inline void rx_turn_round(const struct queue *q, struct rte_mbuf *m, stru
 // a reply now.
 enum rx_fate { RX_OTHER, RX_FREE, RX_ANSWER };
 
-static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struct frame *f,
-				      bool room, bool plain)
+static __rte_always_inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m,
+						   struct frame *f, bool room, bool plain)
 {
 	struct rx_stream *s = rx_stream_of(q, f, PMX_REQUEST);
+	const struct rx_flow *flow;
 	enum rx_count count;
 	if (unlikely(s == NULL))
 		goto other;
-	if (unlikely(!rx_is_flows(q, m, f, PMX_REQUEST, s->flow, s->port, plain) &&
-		     !rx_ttl_changed(q, m, f, PMX_REQUEST, s->flow, s->port)))
+	flow = &q->rx_flow[s->flow]; // once: what is stored below could be it, for all the compiler
+				     // knows
+	if (unlikely(plain ? !rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
+				     !rx_len_ok(m, flow->request_len)
+			   : !rx_is_flows(q, m, f, PMX_REQUEST, s->flow, s->port, false)) &&
+	    !rx_ttl_changed(q, m, s, PMX_REQUEST))
 		goto other;
 	if (rx_csum_bad(q, m))
 		goto other;
@@ -252,7 +261,7 @@ static inline enum rx_fate rx_request(struct queue *q, struct rte_mbuf *m, struc
 	}
 	m->hash.usr = rte_be_to_cpu_32(load32(f->pmx.stream));
 	if (plain)
-		rx_turn_round(q, m, f, &q->rx_flow[s->flow], s);
+		rx_turn_round(q, m, f, flow, s);
 	else
 		any_turn_round(q, m, f, &q->any.rx_flow[s->flow], s,
 			       rx_size(&q->any.rx_flow[s->flow].request_sizes, f));
@@ -280,7 +289,7 @@ static inline struct frame *rx_frame(const struct queue *q, const struct rte_mbu
 // Everything that came in at `now`: answers are in q->out afterwards, what is done with waits for
 // rx_release. Reading the head of a frame that is too short is harmless: the mbuf has the room.
 // plain: that of the queue, known to the compiler.
-static inline void rx_take(struct queue *q, uint32_t n, uint64_t now, bool plain)
+static __rte_always_inline void rx_take(struct queue *q, uint32_t n, uint64_t now, bool plain)
 {
 	struct rte_mbuf **m = q->in, **answer = out_tail(q);
 	uint32_t done = 0, answers = 0, replies = 0, room = out_room(q);
@@ -398,7 +407,7 @@ static inline bool rx_lone_reply(struct queue *q, const struct rte_mbuf *m, cons
 
 // One burst; returns its size, and in *now the instant at which it was found, where it was read: a
 // lone request is answered without.
-static inline uint32_t rx_poll(struct queue *q, uint64_t *now, bool plain)
+static __rte_always_inline uint32_t rx_poll(struct queue *q, uint64_t *now, bool plain)
 {
 	uint32_t n = rte_eth_rx_burst(q->port, q->id, q->in, q->burst);
 	if (n == 0)
