@@ -179,6 +179,29 @@ static int check_rotation(const struct hostcfg *c, struct err *e)
 	return 0;
 }
 
+// Addresses of one host's frames are of one family.
+static int check_family(const struct hostcfg *c, const char *what, const struct ip_addr *a,
+			struct err *e)
+{
+	char text[IP_STR_MAX];
+
+	if (ip_none(a) || ip_is4(a) == ip_is4(&c->addr))
+		return 0;
+	return err_set(e, EINVAL, "$.%s: %s: expected the family of $.addr, IPv%d", what,
+		       ip_str(a, text, sizeof(text)), ip_is4(&c->addr) ? 4 : 6);
+}
+
+static int check_families(const struct hostcfg *c, struct err *e)
+{
+	int ret = check_family(c, "gateway", &c->gateway, e);
+
+	for (size_t i = 0; ret == 0 && i < c->tx_count; i++)
+		ret = check_family(c, "tx[].peer_addr", &c->tx[i].peer_addr, e);
+	for (size_t i = 0; ret == 0 && i < c->rx_count; i++)
+		ret = check_family(c, "rx[].peer_addr", &c->rx[i].peer_addr, e);
+	return ret;
+}
+
 // What no single field can tell.
 static int check(const struct hostcfg *c, struct err *e)
 {
@@ -212,7 +235,8 @@ static int check(const struct hostcfg *c, struct err *e)
 		if (ret < 0)
 			return ret;
 	}
-	return check_rotation(c, e);
+	int ret = check_families(c, e);
+	return ret < 0 ? ret : check_rotation(c, e);
 }
 
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e)

@@ -1,5 +1,6 @@
 // Every text parser of lib/parse.h on the same text.
 #include "fuzz.h"
+#include "ip_addr.h"
 #include "parse.h"
 
 #include <math.h>
@@ -58,6 +59,18 @@ static void addresses(const char *s)
 		snprintf(text, sizeof(text), "%s/%u", ip4_str(addr, ip, sizeof(ip)), len);
 		fuzz_require(strcmp(text, s) == 0 && len >= 1 && len <= 32, "prefix both ways");
 	}
+	struct ip_addr any, again;
+	char shown[IP_STR_MAX];
+	ret = parse_ip(s, &any, &e);
+	refusal(ret, &e);
+	if (ret == 0)
+		fuzz_require(parse_ip(ip_str(&any, shown, sizeof(shown)), &again, NULL) == 0 &&
+				     ip_eq(&any, &again),
+			     "an address both ways");
+	ret = parse_ip_prefix(s, &any, &len, &e);
+	refusal(ret, &e);
+	if (ret == 0)
+		fuzz_require(len >= 1 && len <= ip_bits(&any), "a prefix is in range");
 	ret = parse_mac(s, mac, &e);
 	refusal(ret, &e);
 	if (ret == 0) {

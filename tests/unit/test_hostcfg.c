@@ -151,6 +151,8 @@ static void refused(void **state)
 		{ "port.burst", "0", "$.port.burst: 0: expected an integer from 1 to 64" },
 		{ "port.mtu", "67", "$.port.mtu: 67: expected an integer from 68 to 65535" },
 		{ "prefix_len", "0", "$.prefix_len: 0: expected an integer from 1 to 128" },
+		{ "gateway", "\"2001:2::1\"",
+		  "$.gateway: 2001:2::1: expected the family of $.addr, IPv4" },
 		{ "prefix_len", "33", "$.prefix_len: 33: expected at most 32" },
 		{ "udp_port", "0", "$.udp_port: 0: expected an integer from 1 to 65535" },
 		{ "duration_ns", "0",
