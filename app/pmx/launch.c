@@ -274,6 +274,9 @@ static int locate_one(struct fleet_host *h, void *arg, struct err *e)
 	struct launch *l = arg;
 	struct matrix_host *host = &l->matrix.host[h->index];
 	struct located found;
+
+	if (l->profile[h->index].makes_iface)
+		return 0;
 	int rc = locate_device(h->remote, host->device, "", &found, e);
 
 	if (rc < 0 || remote_is_dry(h->remote) || (found.iface[0] == '\0' && found.pci[0] == '\0'))

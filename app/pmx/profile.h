@@ -81,6 +81,7 @@ struct profile {
 	enum steering steering;
 	uint16_t queue_stats_max; // queues that the PMD's own per-queue counters cover
 	uint64_t capabilities;	  // of Linux, that it needs: capability.h; 0 = none, or root
+	bool makes_iface;	  // the agent makes the interface: nobody looks for it before
 	bool all_queues; // queues must be as many as the interface has: it loses the others' frames
 	bool counts_missed;	 // the port counts imissed; else it is unknown, not 0
 	bool restart_until_link; // the client end: stop and start the port until the link is up

@@ -290,6 +290,7 @@ static const struct yaml_key profile_key[] = {
 	{ .name = "steering", WORDS(steering, steering_name, STEERINGS), AT(23) },
 	{ .name = "queue_stats_max", .type = YAML_TYPE_UINT, FIELD(queue_stats_max), .max = 1024,
 	  AT(24) },
+	{ .name = "makes_iface", .type = YAML_TYPE_BOOL, FIELD(makes_iface), AT(35) },
 	{ .name = "all_queues", .type = YAML_TYPE_BOOL, FIELD(all_queues), AT(34) },
 	{ .name = "counts_missed", .type = YAML_TYPE_BOOL, FIELD(counts_missed), AT(25) },
 	{ .name = "restart_until_link", .type = YAML_TYPE_BOOL, FIELD(restart_until_link), AT(26) },
