@@ -356,6 +356,41 @@ static void ttls_are_kept(void **state)
 	}
 }
 
+// Nothing that a peer can send takes mbufs away, whatever its layout, length or segments.
+static void mbufs_come_back(void **state)
+{
+	struct rng g = rng_open("hostile");
+	(void)state;
+	for (int form = 0; form < 6; form++) {
+		struct form f = { form >= 3, form % 3, 64, 200 };
+		struct end *a = end_make(&f, 0, 0), *b = end_make(&f, 1, 1);
+		meet(a, b);
+		unsigned int free_mbufs = rte_mempool_avail_count(b->q->rx_pool);
+		for (int i = 0; i < 20000; i++) {
+			struct rte_mbuf *m = carry(b, ask(a, (uint32_t)rng_below(&g, STREAMS)));
+			uint64_t bytes = rng_below(&g, 8);
+			while (bytes-- > 0)
+				rte_pktmbuf_mtod(m, uint8_t *)[rng_below(&g, a->q->at.pmx + 18u)] =
+					(uint8_t)rng_next(&g);
+			if (rng_below(&g, 4) == 0)
+				rte_pktmbuf_trim(m, (uint16_t)rng_below(&g, m->data_len + 1u));
+			if (rng_below(&g, 8) == 0) {
+				m->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+				m->vlan_tci = (uint16_t)rng_next(&g);
+			}
+			if (rng_below(&g, 8) == 0)
+				rte_pktmbuf_chain(m, rte_pktmbuf_alloc(b->q->rx_pool));
+			give(b->q, m);
+			while ((m = take_out(b->q)) != NULL)
+				rte_pktmbuf_free(m);
+			punted(b->q);
+		}
+		assert_int_equal(rte_mempool_avail_count(b->q->rx_pool), free_mbufs);
+		end_drop(a);
+		end_drop(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +398,7 @@ int main(void)
 		cmocka_unit_test(one_wrong_bit_is_refused),
 		cmocka_unit_test(a_stripped_tag_is_put_back),
 		cmocka_unit_test(ttls_are_kept),
+		cmocka_unit_test(mbufs_come_back),
 	};
 	char dir[] = "/tmp/pmx-test-XXXXXX",
 	     *argv[] = { "test_any",	   "--no-huge",	  "-m",		 "512",	  "--no-pci",
