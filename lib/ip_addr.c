@@ -52,6 +52,14 @@ static int refuse(struct err *e, const char *s, const char *form)
 	return err_set(e, EINVAL, "address '%s': expected %s", s, form);
 }
 
+// An IPv4-compatible address, deprecated by RFC 4291 (2.5.5.1): its text would have one, too.
+static bool has_ip4_tail(const struct ip_addr *a)
+{
+	static const uint8_t none[IP4_AT];
+
+	return memcmp(a->b, none, sizeof(none)) == 0 && (a->b[IP4_AT] | a->b[IP4_AT + 1]) != 0;
+}
+
 int parse_ip(const char *s, struct ip_addr *out, struct err *e)
 {
 	uint32_t four;
@@ -62,7 +70,8 @@ int parse_ip(const char *s, struct ip_addr *out, struct err *e)
 		return 0;
 	}
 	// an IPv4 tail is another way to write what has one already
-	if (strchr(s, '.') != NULL || inet_pton(AF_INET6, s, six.b) != 1 || ip_is4(&six))
+	if (strchr(s, '.') != NULL || inet_pton(AF_INET6, s, six.b) != 1 || ip_is4(&six) ||
+	    has_ip4_tail(&six))
 		return refuse(e, s, "IPv4 or IPv6, as 198.18.0.1 or 2001:2::1");
 	*out = six;
 	return 0;
