@@ -20,5 +20,5 @@ static int clean_one(struct fleet_host *h, void *arg, struct err *e)
 
 int cmd_clean(struct opts *o)
 {
-	return fleet_verb(o, clean_one, NULL);
+	return fleet_end_verb(o, clean_one);
 }

@@ -23,5 +23,5 @@ static int stop_one(struct fleet_host *h, void *arg, struct err *e)
 
 int cmd_stop(struct opts *o)
 {
-	return fleet_verb(o, stop_one, NULL);
+	return fleet_end_verb(o, stop_one);
 }

@@ -1,5 +1,7 @@
 #include "fleet_verb.h"
 
+#include "halt.h"
+
 int fleet_with(struct opts *o, fleet_part part, void *arg)
 {
 	struct matrix m;
@@ -18,6 +20,7 @@ int fleet_with(struct opts *o, fleet_part part, void *arg)
 }
 
 struct one_step {
+	void (*before)(struct fleet *f);
 	fleet_step step;
 	void *arg;
 };
@@ -27,6 +30,8 @@ static int step_on_each(struct fleet *f, void *arg)
 	const struct one_step *s = arg;
 
 	fleet_connect(f);
+	if (s->before != NULL)
+		s->before(f);
 	fleet_each(f, FLEET_LIVE, s->step, s->arg);
 	fleet_print(f);
 	return fleet_complain(f) > 0 ? EXIT_HOST : EXIT_GOOD;
@@ -34,5 +39,11 @@ static int step_on_each(struct fleet *f, void *arg)
 
 int fleet_verb(struct opts *o, fleet_step step, void *arg)
 {
-	return fleet_with(o, step_on_each, &(struct one_step){ step, arg });
+	return fleet_with(o, step_on_each, &(struct one_step){ .step = step, .arg = arg });
+}
+
+int fleet_end_verb(struct opts *o, fleet_step step)
+{
+	return fleet_with(o, step_on_each,
+			  &(struct one_step){ .before = halt_together, .step = step });
 }

@@ -13,3 +13,6 @@ int fleet_with(struct opts *o, fleet_part part, void *arg);
 // Loads the matrix, connects, runs the step on every live host, prints the hosts' texts and the
 // failures. `arg` goes to the step. EXIT_GOOD, or EXIT_HOST when a host failed.
 int fleet_verb(struct opts *o, fleet_step step, void *arg);
+// The same for verbs that end the agents: those that answer are told to stop at one instant first,
+// so that no request is under way to one that is gone.
+int fleet_end_verb(struct opts *o, fleet_step step);

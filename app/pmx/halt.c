@@ -6,6 +6,7 @@
 #include "signals.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define AHEAD_NS (50 * NS_PER_MS)
 #define SPARE_S \
@@ -28,6 +29,43 @@ void halt_requests(struct fleet *f)
 	uint64_t at = raw_ns() + AHEAD_NS;
 
 	fleet_each(f, FLEET_LIVE, stop_one, &at);
+}
+
+// Who answers, and how far its clock is from ours. One that does not is told by halt_agent, alone.
+static int meet_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	bool *met = arg;
+
+	met[h->index] =
+		(remote_attached(h->remote) || call_hello(h, NULL, e) == 0) && call_time(h, e) == 0;
+	return 0;
+}
+
+struct together {
+	const bool *met;
+	uint64_t at;
+};
+
+static int stop_met(struct fleet_host *h, void *arg, struct err *e)
+{
+	const struct together *t = arg;
+
+	if (t->met[h->index])
+		call_stop(h, clock_theirs(&h->barrier.offset, t->at), e);
+	return 0;
+}
+
+void halt_together(struct fleet *f)
+{
+	bool *met = calloc(f->count, sizeof(*met));
+	struct together t = { .met = met };
+
+	if (met == NULL)
+		return; // they are told one by one
+	fleet_each(f, FLEET_LIVE, meet_one, met);
+	t.at = raw_ns() + AHEAD_NS;
+	fleet_each(f, FLEET_LIVE, stop_met, &t);
+	free(met);
 }
 
 // An agent whose session broke is asked by a new one before it is told by signals.

@@ -7,6 +7,9 @@
 
 // Every launched agent is told to stop at an instant a little ahead, the same for all.
 void halt_requests(struct fleet *f);
+// The same for agents of a run that this pmx did not start: it attaches to them first. Those that
+// do not answer are left to halt_agent.
+void halt_together(struct fleet *f);
 // Sends one agent away: by its session where that still answers, by a new one, by signal. *how says
 // which; the agent drains and writes its result first.
 int halt_agent(struct fleet_host *h, enum stop_how *how, struct err *e);
