@@ -55,9 +55,9 @@ static bool is_choice(const char *arg)
 
 static void put_words(FILE *f, const char *choices)
 {
-	fputs("words", f);
-	for (const char *p = choices; *p != '\0'; p += strcspn(p, "|"), p += *p == '|')
-		fprintf(f, " %.*s", (int)strcspn(p, "|"), p);
+	fputs("words ", f);
+	for (const char *p = choices; *p != '\0'; p++)
+		fputc(*p == '|' ? ' ' : *p, f);
 }
 
 // What stands behind an option, for _pmx.

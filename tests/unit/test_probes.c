@@ -50,6 +50,17 @@ static const struct a_case case_table[] = {
 #include "probe_cases.inc"
 };
 
+static void put_lines(FILE *out, const char *path, const char *text)
+{
+	for (size_t n; n = strcspn(text, "\n"), true; text += n + 1) {
+		fprintf(out, "%s%c", path, '\0');
+		fwrite(text, 1, n, out);
+		fputc('\n', out);
+		if (text[n] == '\0')
+			return;
+	}
+}
+
 // The facts of the healthy host with the edits, as a host would answer.
 static void facts_make(enum variant v, const struct known *edit, bool none, struct facts *f)
 {
@@ -62,12 +73,7 @@ static void facts_make(enum variant v, const struct known *edit, bool none, stru
 
 	for (unsigned i = 0; i < EDITS_MAX && edit[i].path != NULL; i++)
 		if (edit[i].text != NULL)
-			for (const char *p = edit[i].text;; p += strcspn(p, "\n") + 1) {
-				fprintf(out, "%s%c%.*s\n", edit[i].path, '\0',
-					(int)strcspn(p, "\n"), p);
-				if (strchr(p, '\n') == NULL)
-					break;
-			}
+			put_lines(out, edit[i].path, edit[i].text);
 	for (unsigned i = 0; i < healthy_count + COUNT_OF(device) && !none; i++) {
 		const struct known *k =
 			i < healthy_count ? &healthy[i] : &device[i - healthy_count];
@@ -75,11 +81,8 @@ static void facts_make(enum variant v, const struct known *edit, bool none, stru
 
 		for (unsigned j = 0; j < EDITS_MAX && edit[j].path != NULL; j++)
 			edited |= strcmp(edit[j].path, k->path) == 0;
-		for (const char *p = k->text; !edited; p += strcspn(p, "\n") + 1) {
-			fprintf(out, "%s%c%.*s\n", k->path, '\0', (int)strcspn(p, "\n"), p);
-			if (strchr(p, '\n') == NULL)
-				break;
-		}
+		if (!edited)
+			put_lines(out, k->path, k->text);
 	}
 	fprintf(out, "%s%cok\n", FACT_END, '\0');
 	fclose(out);

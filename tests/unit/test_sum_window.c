@@ -86,8 +86,8 @@ static void summarize(struct two *t)
 
 static void must_be_in(const char *text, const char *words)
 {
-	if (strstr(text, words) == NULL)
-		fail_msg("'%s' is not in:\n%s", words, text);
+	if (text == NULL || strstr(text, words) == NULL)
+		fail_msg("'%s' is not in:\n%s", words, text != NULL ? text : "");
 }
 
 static char *page_of(const struct summary *s)
