@@ -260,7 +260,8 @@ void probe_vfio(const struct exam *x, struct finding *f)
 	for (const char *p = said; p != NULL; p = strchr(p, '\n')) {
 		p += *p == '\n';
 		if (sscanf(p, "/dev/vfio/%100s", path) != 1) {
-			found(f, HEALTH_BLOCKER, "%.*s", (int)strcspn(p, "\n"), p);
+			found(f, HEALTH_BLOCKER, "the device's group is not in /dev/vfio: %.*s",
+			      (int)strcspn(p, "\n"), p);
 			mend(f, "modprobe vfio-pci, and bind the device again");
 			return;
 		}

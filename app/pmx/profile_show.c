@@ -62,6 +62,19 @@ static int put_text(FILE *f, const char *s)
 	return n;
 }
 
+// As few digits as read back equal.
+static int put_real(FILE *f, double v)
+{
+	char text[32];
+
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	return fprintf(f, "%s", text);
+}
+
 static int put_ids(FILE *f, const uint32_t *id, size_t max)
 {
 	int n = fprintf(f, "[");
@@ -110,10 +123,14 @@ static void put_models(FILE *f, const struct profile *p)
 			fputs("\n    ids: ", f);
 			put_ids(f, m->id, sizeof(m->id) / sizeof(m->id[0]));
 		}
-		if (m->speed_gbps >= 0)
-			fprintf(f, "\n    gbps: %.15g", m->speed_gbps);
-		if (m->rated_mpps >= 0)
-			fprintf(f, "\n    mpps: %.15g", m->rated_mpps);
+		if (m->speed_gbps >= 0) {
+			fputs("\n    gbps: ", f);
+			put_real(f, m->speed_gbps);
+		}
+		if (m->rated_mpps >= 0) {
+			fputs("\n    mpps: ", f);
+			put_real(f, m->rated_mpps);
+		}
 		if (m->source[0] != '\0') {
 			fputs("\n    source: ", f);
 			put_text(f, m->source);
@@ -182,7 +199,7 @@ static int put_field(FILE *f, const struct yaml_key *k, const void *field)
 		return fprintf(f, *(const bool *)field ? "yes" : "no");
 	case YAML_TYPE_REAL:
 		memcpy(&real, field, sizeof(real));
-		return fprintf(f, "%.15g", real);
+		return put_real(f, real);
 	default:
 		return put_text(f, field);
 	}
