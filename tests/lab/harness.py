@@ -297,7 +297,8 @@ class Capture:
     def fields(self, display_filter, *names):
         """One tuple a frame, checksums verified."""
         command = ["tshark", "-n", "-r", self.path, "-o", "ip.check_checksum:TRUE",
-                   "-o", "udp.check_checksum:TRUE", "-Y", display_filter, "-T", "fields"]
+                   "-o", "udp.check_checksum:TRUE", "-d", f"udp.port=={PORT},data",
+                   "-Y", display_filter, "-T", "fields"]  # no protocol is guessed from a payload
         for name in names:
             command += ["-e", name]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,

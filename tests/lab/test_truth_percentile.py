@@ -39,13 +39,13 @@ def result(host, peer, asker, sample):
     made = json.loads((ROOT / "tests/data/lib/result.json").read_text())
     second = 10 ** 9
     zero = dict.fromkeys(("unsent", "dup", "reordered", "late", "off_queue"), 0)
-    made.update(host=host, run_id="percentile", lateness=None)
-    made["trials"] = [{**made["trials"][1], "id": 0, "kind": "measure", "start_ns": second,
-                       "end_ns": 2 * second, "close_ns": 3 * second}]
+    made.update(host=host, run_id="percentile", lateness=None, layers=0, dwell_ns=0)
+    made["trials"] = [{**made["trials"][1], "id": 0, "kind": "measure", "rotated_ns": 0,
+                       "start_ns": second, "end_ns": 2 * second, "close_ns": 3 * second}]
     tx, rx, queue = made["tx"][0], made["rx"][0], made["queues"][0]
-    tx.update(peer=peer, rep_bytes=18, streams=1, rate_pps=EACH, trials=[
+    tx.update(peer=peer, layer=0, rep_bytes=18, streams=1, rate_pps=EACH, trials=[
         {**tx["trials"][0], **zero, "sent": EACH, "returned": EACH, "rtt": histogram(sample)}])
-    rx.update(peer=asker, rep_bytes=18, trials=[
+    rx.update(peer=asker, layer=0, rep_bytes=18, trials=[
         {**rx["trials"][0], **dict.fromkeys(("reply_unsent", "dup", "reordered", "late"), 0),
          "delivered": EACH, "replied": EACH}])
     queue.update(trials=[{**queue["trials"][0], "requests_sent": EACH, "replies_sent": EACH,
