@@ -117,6 +117,7 @@ void fleet_free(struct fleet *f)
 	for (size_t i = 0; i < f->count; i++) {
 		struct fleet_host *h = &f->host[i];
 
+		remote_close(h->remote); // of one that is not chosen any more
 		free(h->log);
 		free(h->text);
 		if (h->result != NULL)
