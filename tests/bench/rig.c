@@ -142,6 +142,7 @@ int rig_open(struct rig *r, const struct rig_opts *o, const char *dir, struct er
 	for (uint16_t q = 0; q < o->queues; q++) {
 		if ((rc = open_queue(r, q, e)) != 0)
 			return rc;
+		queue_take_macs(r->queue[q]); // the first burst has its next hops, too
 	}
 	if ((rc = port_start(&r->port, &r->cfg, r->queue, e)) != 0)
 		return rc;
