@@ -3,6 +3,7 @@
 #include "clock.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 void cpu_read(struct cpu_sample *s)
@@ -20,6 +21,8 @@ void cpu_read(struct cpu_sample *s)
 	while (s->count < CPU_MAX && fgets(line, sizeof(line), f) != NULL) {
 		unsigned int id;
 		unsigned long long v[8] = { 0 };
+		if (strncmp(line, "cpu ", 4) == 0) // "cpu ": the sum of all, which %u would read
+			continue;
 		if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &id, &v[0], &v[1],
 			   &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) < 5)
 			continue;
