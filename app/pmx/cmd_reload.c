@@ -5,15 +5,6 @@
 
 #include <stdio.h>
 
-static int close_one(struct fleet_host *h, void *arg, struct err *e)
-{
-	(void)arg;
-	(void)e;
-	remote_close(h->remote);
-	h->remote = NULL;
-	return 0;
-}
-
 // Only those that have something to do are chosen from here on.
 static void choose(struct fleet *f, const struct reload *r)
 {
@@ -30,7 +21,7 @@ static void choose(struct fleet *f, const struct reload *r)
 // What was looked at was asked for real; from here on commands are only printed.
 static void go_dry(struct fleet *f)
 {
-	fleet_each(f, FLEET_OPEN, close_one, NULL);
+	fleet_disconnect(f);
 	f->dry = true;
 	f->jobs = 1;
 	fleet_connect(f);

@@ -110,10 +110,15 @@ static int close_one(struct fleet_host *h, void *arg, struct err *e)
 	return 0;
 }
 
+void fleet_disconnect(struct fleet *f)
+{
+	fleet_each(f, FLEET_OPEN, close_one, NULL);
+}
+
 void fleet_free(struct fleet *f)
 {
 	poller_end(f);
-	fleet_each(f, FLEET_OPEN, close_one, NULL);
+	fleet_disconnect(f);
 	for (size_t i = 0; i < f->count; i++) {
 		struct fleet_host *h = &f->host[i];
 

@@ -95,6 +95,8 @@ void fleet_watch(struct fleet_host *h, bool watched);
 size_t fleet_failed(const struct fleet *f);
 // Connects every chosen host. Returns how many failed.
 size_t fleet_connect(struct fleet *f);
+// Closes the connections of the chosen hosts; fleet_connect may open new ones.
+void fleet_disconnect(struct fleet *f);
 // The caller holds h->busy. Keeps a reason for the host, with its log where an agent was launched.
 void fleet_fail(struct fleet_host *h, const struct err *e);
 // Prints each new failure (host-prefixed, log lines indented) and, when there is one,
