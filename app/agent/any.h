@@ -3,14 +3,13 @@
 #pragma once
 
 #include "frame.h"
+#include "load.h"
 
 #include "hostcfg.h"
 
 #include <rte_branch_prediction.h>
 
 #include <stdint.h>
-
-typedef uint64_t vec128 __attribute__((vector_size(16)));
 
 struct head {
 	uint8_t b[HEAD_BYTES];

@@ -2,6 +2,8 @@
 // has one layout. The one of untagged IPv4 is known to the compiler: struct frame.
 #pragma once
 
+#include "load.h"
+
 #include "ip_addr.h"
 #include "wire.h"
 
@@ -100,37 +102,6 @@ uint64_t frame_udp_sum(const struct frame *f);
 uint16_t frame_pseudo_csum(const struct frame *f);
 uint64_t head_udp_sum(const uint8_t *head, const struct layout *at);
 uint16_t head_pseudo_csum(const uint8_t *head, const struct layout *at);
-
-static inline uint64_t load64(const void *p)
-{
-	uint64_t v;
-	__builtin_memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint32_t load32(const void *p)
-{
-	uint32_t v;
-	__builtin_memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-typedef uint16_t words128 __attribute__((vector_size(16)));
-
-static inline words128 load_words(const void *p)
-{
-	words128 v;
-	__builtin_memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-// 16 bytes in one store.
-static inline void store_pair(uint8_t *to, uint64_t first, uint64_t second)
-{
-	typedef uint64_t pair __attribute__((vector_size(16)));
-	pair v = { first, second };
-	__builtin_memcpy(to, &v, sizeof(v));
-}
 
 // Destination of a head.
 static inline void put_mac(uint8_t *head, uint64_t mac48)

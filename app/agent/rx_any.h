@@ -10,20 +10,6 @@ void rx_put_tag_back(struct rte_mbuf *m);
 // stands beside it.
 bool rx_trim(struct rte_mbuf *m, uint16_t len);
 
-static inline vec128 load128(const uint8_t *p)
-{
-	vec128 v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint16_t load16(const void *p)
-{
-	uint16_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 #define ETHER_TYPE_AT (2 * RTE_ETHER_ADDR_LEN)
 
 // The outer type of two tags: the provider's, or what a driver that took it out puts back.
