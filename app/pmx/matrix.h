@@ -73,7 +73,11 @@ struct matrix_cell { // a flow of its own; with PATTERN_CELLS one that is blank 
 	uint32_t src, dst; // host indexes, never the same
 	struct rate rate;
 	double line_pct; // > 0: % of the line rate, instead of rate
-	struct pos pos;
+	uint8_t dscp;	 // the cell's own, or the traffic's
+	struct pos pos;	 // of the rate
+	struct {
+		struct pos rate; // in a cell that is a mapping; line 0 = not written
+	} at;
 };
 
 struct matrix {

@@ -1,4 +1,5 @@
 // Rates, and the cells that give single pairs one of their own.
+#include "matrix_frame.h"
 #include "matrix_parts.h"
 
 #include <errno.h>
@@ -26,6 +27,52 @@ static bool cell_blank(const struct yaml_item *value)
 	return yaml_blank(value) || (value->kind == YAML_TEXT && value->text[0] == '\0');
 }
 
+static int set_rate(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
+{
+	struct matrix_cell *c = obj;
+
+	c->pos = v->pos;
+	return rate_read(d, v, &c->rate, &c->line_pct, e);
+}
+
+static int set_dscp(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
+{
+	struct matrix_cell *c = obj;
+
+	return dscp_read(d, v, &c->dscp, e);
+}
+
+#define CELL_AT(field) offsetof(struct matrix_cell, at.field)
+// clang-format off
+static const struct yaml_key cell_key[] = {
+	{ .name = "rate", .type = YAML_TYPE_CALL, .set = set_rate, .pos = CELL_AT(rate) },
+	{ .name = "dscp", .type = YAML_TYPE_CALL, .set = set_dscp },
+};
+// clang-format on
+static const struct yaml_table cell_table = YAML_TABLE("cell", cell_key);
+
+// A rate, or a mapping of what the pair has of its own.
+static int cell_read(const struct yaml_doc *d, const struct matrix *m,
+		     const struct yaml_item *value, struct matrix_cell *c, struct err *e)
+{
+	if (cell_blank(value))
+		return 0;
+	if (value->kind != YAML_MAP)
+		return rate_read(d, value, &c->rate, &c->line_pct, e);
+	int ret = yaml_map_read(d, value, &cell_table, c, e);
+	if (ret < 0 || c->at.rate.line != 0)
+		return ret;
+	if (m->traffic.at.rate.line == 0)
+		return pos_fail(d->file, value->pos, e,
+				"cells: '%s' to '%s' has no rate, nor has 'traffic': expected "
+				"'{rate: 100k}'",
+				m->host[c->src].name, m->host[c->dst].name);
+	c->rate = m->traffic.rate;
+	c->line_pct = m->traffic.line_pct;
+	c->pos = m->traffic.at.rate;
+	return 0;
+}
+
 // One source's row. `seen[dst]` is the row's number + 1 where the pair has been met.
 static int row_read(const struct yaml_doc *d, struct draft *draft, const struct yaml_item *row,
 		    uint32_t src, uint32_t *seen, struct err *e)
@@ -41,7 +88,11 @@ static int row_read(const struct yaml_doc *d, struct draft *draft, const struct 
 				yaml_show(row, show, sizeof(show)), m->host[src].name,
 				m->host[src == 0 ? 1 : 0].name);
 	for (const struct yaml_item *key = row->child; key != NULL; key = key->next->next) {
-		struct matrix_cell c = { .src = src, .pos = key->next->pos };
+		struct matrix_cell c = {
+			.src = src,
+			.dscp = m->traffic.dscp,
+			.pos = key->next->pos,
+		};
 		int ret = host_of(d, draft, "cells", key, &c.dst, e);
 
 		if (ret < 0)
@@ -51,11 +102,9 @@ static int row_read(const struct yaml_doc *d, struct draft *draft, const struct 
 					"cells: '%s' a second time under '%s': keep one", key->text,
 					m->host[src].name);
 		seen[c.dst] = src + 1;
-		if (!cell_blank(key->next)) {
-			ret = rate_read(d, key->next, &c.rate, &c.line_pct, e);
-			if (ret < 0)
-				return ret;
-		}
+		ret = cell_read(d, m, key->next, &c, e);
+		if (ret < 0)
+			return ret;
 		bool empty = !c.rate.max && c.rate.pps == 0 && c.line_pct == 0;
 		if (src != c.dst && !(empty && m->traffic.pattern == PATTERN_CELLS))
 			m->traffic.cell[m->traffic.cell_count++] = c;

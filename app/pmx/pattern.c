@@ -56,12 +56,14 @@ static void row_add(struct pairs *p, uint32_t src, const struct spot *row)
 			.dst = dst,
 			.rate = m->traffic.rate,
 			.line_pct = m->traffic.line_pct,
+			.dscp = m->traffic.dscp,
 			.pos = m->traffic.at.rate,
 		};
 
 		if (cell != NULL) {
 			pair.rate = cell->rate;
 			pair.line_pct = cell->line_pct;
+			pair.dscp = cell->dscp;
 			pair.pos = cell->pos;
 			if (spot.first == 0)
 				spot.first = 1;

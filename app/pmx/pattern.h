@@ -15,7 +15,8 @@ struct pair {
 	uint32_t layer;	   // of the rotation; 0 without one
 	struct rate rate;
 	double line_pct; // > 0: % of the line rate, instead of rate
-	struct pos pos;	 // of the rate in the matrix
+	uint8_t dscp;
+	struct pos pos; // of the rate in the matrix
 };
 
 // All flows with a rate, by (src, dst, layer); the hosts of excluded[] (may be NULL) take part in

@@ -13,6 +13,7 @@ struct plan_flow {
 	uint32_t layer;	   // of a rotation; 0 without one
 	uint32_t req_bytes, rep_bytes;
 	double rate_pps; // RATE_UNPACED = max
+	uint8_t dscp;	 // of requests and replies
 	uint32_t streams;
 	uint16_t sport_first;
 	uint32_t tx_slot, rx_slot;   // index in the source's tx[] and the destination's rx[]

@@ -124,6 +124,33 @@ static void unpaced(void **state)
 	planned_free(&p);
 }
 
+// A cell's mapping: what it does not say is the traffic's.
+static void pair_dscp(void **state)
+{
+	struct planned p;
+
+	(void)state;
+	planned_good(&p, RACK "traffic:\n  rate: 5k\n  dscp: 10\n"
+			      "  cells: {a: {b: {dscp: ef}, c: {rate: 7k}, "
+			      "d: {rate: 0, dscp: 1}}, b: {a: 9k}}\n");
+	assert_int_equal(p.plan.flow_count, 11);
+	assert_int_equal(p.plan.host[0].tx[0].dscp, 46);
+	assert_true(p.plan.host[0].tx[0].rate_pps == 5000);
+	assert_int_equal(p.plan.host[1].rx[0].dscp, 46);
+	assert_int_equal(p.plan.host[0].tx[1].dscp, 10);
+	assert_true(p.plan.host[0].tx[1].rate_pps == 7000);
+	assert_int_equal(p.plan.host[1].tx[0].dscp, 10);
+	assert_true(p.plan.host[1].tx[0].rate_pps == 9000);
+	plan_holds(&p.plan);
+	configs_read(&p.plan);
+	planned_free(&p);
+	planned_bad(RACK "traffic:\n  pattern: cells\n  cells: {a: {b: {dscp: ef}}}\n",
+		    "FILE:10:18: cells: 'a' to 'b' has no rate, nor has 'traffic': expected "
+		    "'{rate: 100k}'");
+	planned_bad(RACK "traffic:\n  rate: 1k\n  cells: {a: {b: {dspc: ef}}}\n",
+		    "FILE:10:19: unknown key 'dspc' in cell: did you mean 'dscp'?");
+}
+
 // A window goes to the pairs without a rate, and needs one.
 static void windows(void **state)
 {
@@ -369,11 +396,17 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mesh),		cmocka_unit_test(unpaced),
-		cmocka_unit_test(windows),	cmocka_unit_test(same_input_same_bytes),
-		cmocka_unit_test(source_ports), cmocka_unit_test(excluded),
-		cmocka_unit_test(local_cpus),	cmocka_unit_test(gateways),
-		cmocka_unit_test(line_rates),	cmocka_unit_test(limits),
+		cmocka_unit_test(mesh),
+		cmocka_unit_test(unpaced),
+		cmocka_unit_test(pair_dscp),
+		cmocka_unit_test(windows),
+		cmocka_unit_test(same_input_same_bytes),
+		cmocka_unit_test(source_ports),
+		cmocka_unit_test(excluded),
+		cmocka_unit_test(local_cpus),
+		cmocka_unit_test(gateways),
+		cmocka_unit_test(line_rates),
+		cmocka_unit_test(limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
