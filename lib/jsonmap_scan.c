@@ -1,5 +1,7 @@
 #include "jsonmap.h"
 
+#include "ip_addr.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -133,6 +135,19 @@ static bool scan_string(struct scan *s, const struct jm_row *row, char *member)
 	return true;
 }
 
+static bool scan_ip(struct scan *s, const struct jm_row *row, struct ip_addr *member)
+{
+	size_t len = plain_length(s->at);
+	char text[IP_STR_MAX];
+
+	if (row->flags & JM_ZERO_NULL || len >= sizeof(text))
+		return false;
+	memcpy(text, s->at + 1, len);
+	text[len] = '\0';
+	s->at += len + 2;
+	return parse_ip(text, member, NULL) == 0;
+}
+
 static bool scan_enum(struct scan *s, const struct jm_row *row, void *member)
 {
 	size_t len = plain_length(s->at);
@@ -227,6 +242,8 @@ static bool scan_row(struct scan *s, const struct jm_row *row, char *out)
 		return scan_string(s, row, member);
 	case JM_ENUM:
 		return scan_enum(s, row, member);
+	case JM_IP:
+		return scan_ip(s, row, member);
 	case JM_OBJECT:
 		return scan_object(s, row->map, member);
 	case JM_ARRAY:

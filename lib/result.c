@@ -100,9 +100,21 @@ static const struct jm_row icmp_row[] = {
 	{ "unreachable", COUNTER, AT(unreachable) },
 	{ "too_big", COUNTER, AT(too_big) },
 	{ "path_mtu", JM_UINT, JM_ZERO_NULL, AT(path_mtu), .max = UINT16_MAX },
+	{ "expired", COUNTER, AT(expired) },
 };
 #undef AT
 static const struct jm_map icmp_map = JM_MAP(icmp_row, struct icmp_counts);
+
+#define AT(member) JM_AT(struct result_hop, member)
+static const struct jm_row hop_row[] = {
+	{ "addr", JM_IP, AT(addr) },
+	{ "mac", JM_STRING, AT(mac) },
+	{ "changes", COUNTER, AT(changes) },
+	{ "silences", COUNTER, AT(silences) },
+	{ "silent_ns", JM_UINT, JM_ZERO_NULL, AT(silent_ns) },
+};
+#undef AT
+static const struct jm_map hop_map = JM_MAP(hop_row, struct result_hop);
 
 // An array inside a flow or queue, with one element a trial of the result.
 #define PER_TRIAL(type, of)                                                        \
@@ -174,6 +186,7 @@ static const struct jm_row result_row[] = {
 	{ "agent_cpu_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(agent_cpu_pct), .max = 1000000 },
 	{ "cpus", JM_UINT, JM_ZERO_NULL, AT(cpus), .max = UINT16_MAX },
 	{ "icmp", JM_OBJECT, AT(icmp), .map = &icmp_map },
+	{ "hops", JM_ARRAY, AT(hop), .map = &hop_map, COUNT(hop_count), .max = 2 * FLOWS_MAX },
 };
 #undef COUNT
 #undef AT

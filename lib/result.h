@@ -71,6 +71,15 @@ struct icmp_counts {	      // errors that came for packets of ours, whole run
 	uint64_t unreachable; // other than:
 	uint64_t too_big;     // fragmentation needed, and not allowed
 	uint64_t path_mtu;    // the smallest that such a one told; 0 = none did
+	uint64_t expired;     // time exceeded: the TTL was too small for the path
+};
+
+struct result_hop { // a next hop: a peer of the subnet, or the gateway
+	struct ip_addr addr;
+	char mac[18];	    // the last known, to which frames go; "" = it never answered
+	uint64_t changes;   // of the MAC after the first answer, whole run
+	uint64_t silences;  // how often it stopped to answer
+	uint64_t silent_ns; // for how long it has not answered; 0 = it does
 };
 
 // Each `trial` is owned and has [trial_count] elements.
@@ -116,6 +125,8 @@ struct result {
 	double cpu_pct, cpu_max_pct, agent_cpu_pct; // of the measured trial; -1 = unknown
 	uint64_t cpus;				    // of the box; 0 = unknown
 	struct icmp_counts icmp;
+	struct result_hop *hop; // owned; by ARP or neighbour discovery
+	size_t hop_count;
 };
 
 // Widens a range of TTLs by another; a maximum of 0 = none.
@@ -131,8 +142,8 @@ static inline void ttl_join(uint8_t *min, uint8_t *max, uint8_t with_min, uint8_
 // percentage that is unknown, an instant that did not come and a histogram without records are
 // null; an unpaced rate is "max"; "version": RESULT_VERSION. Counters up to INT64_MAX are exact.
 //
-// result_alloc makes *r an empty result with every array in place: counters 0, but those of the
-// port and the CPU unknown. 0 or -ENOMEM.
+// result_alloc makes *r an empty result with every array but the hops in place: counters 0, but
+// those of the port and the CPU unknown. 0 or -ENOMEM.
 int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t queues);
 // Same contract as hostcfg_read, _load, _write, _free. Histograms travel as in hist_json.h and may
 // be in use by their writers.

@@ -31,6 +31,8 @@ static const struct jm_row status_row[] = {
 	{ "busy_pct", JM_DOUBLE, JM_UNKNOWN_NULL, AT(busy_pct), .max = 100 },
 	{ "layer", JM_UINT, JM_UNKNOWN_NULL, AT(layer) },
 	{ "layers", JM_UINT, JM_ZERO_NULL, AT(layers) },
+	{ "silent_hop", JM_IP, JM_ZERO_NULL, AT(silent_hop) },
+	{ "silent_s", JM_DOUBLE, JM_UNKNOWN_NULL, AT(silent_s), .max = SECONDS_MAX },
 };
 #undef AT
 static const struct jm_map status_map = JM_MAP(status_row, struct status);

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "err.h"
+#include "ip_addr.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -63,6 +64,10 @@ struct status { // live ticker: rates over the last interval of the agent (about
 	double busy_pct; // busiest queue
 	uint64_t layer;	 // of a rotation, from 0: the one that sends; UINT64_MAX = none
 	uint32_t layers; // how many; 0 = no rotation
+	// the next hop that does not answer for the longest time while frames go to it; none = all
+	// do
+	struct ip_addr silent_hop;
+	double silent_s; // for how long; <0 = none
 };
 
 // JSON: one key a field, named as the field; no data and instants that did not come are null. Same

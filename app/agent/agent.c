@@ -286,6 +286,9 @@ void agent_status(struct agent *a, struct status *s, uint64_t now_ns)
 	s->layer = UINT64_MAX;
 	if (s->layers > 0 && a->state == AGENT_RUNNING)
 		s->layer = agent_layer(a, now_ns);
+	const struct hop *silent = neigh_silent(&a->neigh, now_ns);
+	s->silent_hop = silent != NULL ? silent->addr : (struct ip_addr){ 0 };
+	s->silent_s = silent != NULL ? (double)hop_silent_ns(silent, now_ns) / 1e9 : -1;
 	snprintf(s->error, sizeof(s->error), "%s", a->error);
 	s->start_ns = a->first_due_ns;
 	s->first_tx_ns = first != 0 ? clock_to_ns(&a->clock, first) : 0;

@@ -214,6 +214,25 @@ static void fill_host(struct result *r, const struct agent *a)
 	r->cpus = a->cpu_start.count;
 }
 
+static int fill_hops(struct result *r, const struct neigh_table *t, uint64_t now_ns)
+{
+	r->hop = calloc(t->hop_count + 1, sizeof(*r->hop));
+	if (r->hop == NULL)
+		return -ENOMEM;
+	r->hop_count = t->hop_count;
+	for (size_t i = 0; i < t->hop_count; i++) {
+		const struct hop *h = &t->hop[i];
+		struct result_hop *to = &r->hop[i];
+		to->addr = h->addr;
+		if (h->known)
+			rte_ether_format_addr(to->mac, sizeof(to->mac), &h->mac);
+		to->changes = h->changes;
+		to->silences = h->silences;
+		to->silent_ns = hop_silent_ns(h, now_ns);
+	}
+	return 0;
+}
+
 int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 {
 	uint16_t queues = a->cfg.port.queues;
@@ -223,7 +242,7 @@ int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 	fill_host(r, a);
 	fill_trials(r, a);
 	fill_flows(r, &a->cfg);
-	int bad = fill_rtt(r, a, rtt_of);
+	int bad = fill_rtt(r, a, rtt_of) | fill_hops(r, &a->neigh, clock_now_ns());
 	for (uint16_t q = 0; q < queues; q++) {
 		for (uint32_t t = 0; t < a->queue[q]->trial_count; t++)
 			bad |= add_trial(r, a->queue[q], t);

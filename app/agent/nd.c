@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define HOP_LIMIT 255 // no router has passed it on (RFC 4861, 3.1)
-#define SOLICITED_OVERRIDE 0x60
+#define SOLICITED 0x40
 #define OVERRIDE 0x20
 
 struct icmp6_frame {
@@ -99,7 +99,7 @@ void nd_answer(const struct nd_self *self, struct rte_mbuf *m, const struct nd *
 	static const struct ip_addr all = { { 0xff, 0x02, [15] = 1 } };
 	bool nobody = ip_none(&nd->who);
 	struct rte_ether_addr all_mac = nd_group_mac(&all);
-	nd_make(self, m, ND_NEIGHBOR_ADVERT, nobody ? OVERRIDE : SOLICITED_OVERRIDE, &self->addr,
+	nd_make(self, m, ND_NEIGHBOR_ADVERT, nobody ? OVERRIDE : SOLICITED | OVERRIDE, &self->addr,
 		nobody ? &all : &nd->who, nobody ? &all_mac : &nd->mac);
 }
 
@@ -140,11 +140,36 @@ static void neighbour_read(const struct nd_self *self, const struct rte_mbuf *m,
 	nd->has_mac = option_read(f, bytes, ask ? ND_OPT_SOURCE_LINKADDR : ND_OPT_TARGET_LINKADDR,
 				  &nd->mac);
 	nd->kind = ND_TOLD;
+	nd->solicited = !ask && (f->head.word[0] & SOLICITED) != 0;
+	nd->override = ask || (f->head.word[0] & OVERRIDE) != 0;
 	if (!ask || memcmp(f->target, self->addr.b, sizeof(f->target)) != 0)
 		return;
 	nd->kind = ND_ASKED;
 	if (!nd->has_mac)
 		nd->mac = f->head.eth.src_addr;
+}
+
+// Whether an error is for UDP that we sent: what it quotes says so.
+static bool quotes_ours(const struct nd_self *self, const struct icmp6_frame *f, uint32_t bytes)
+{
+	const struct rte_ipv6_hdr *quoted = (const void *)(f + 1);
+	return bytes >= sizeof(*f) + sizeof(*quoted) &&
+	       memcmp(quoted->src_addr, self->addr.b, sizeof(quoted->src_addr)) == 0 &&
+	       (quoted->proto == IPPROTO_UDP || quoted->proto == IPPROTO_FRAGMENT);
+}
+
+static enum nd_kind error_kind(uint8_t type)
+{
+	switch (type) {
+	case ICMP6_DST_UNREACH:
+		return ND_UNREACHABLE;
+	case ICMP6_PACKET_TOO_BIG:
+		return ND_TOO_BIG;
+	case ICMP6_TIME_EXCEEDED:
+		return ND_EXPIRED;
+	default:
+		return ND_OTHER;
+	}
 }
 
 struct nd nd_read(const struct nd_self *self, const struct rte_mbuf *m)
@@ -166,15 +191,12 @@ struct nd nd_read(const struct nd_self *self, const struct rte_mbuf *m)
 		if (memcmp(f->ip.dst_addr, self->addr.b, sizeof(f->ip.dst_addr)) == 0)
 			nd.kind = ND_ECHO;
 		break;
-	case ICMP6_PACKET_TOO_BIG:
-		nd.kind = ND_TOO_BIG;
+	default:
+		if (!quotes_ours(self, f, bytes))
+			break;
+		nd.kind = error_kind(f->type);
 		memcpy(&nd.mtu, f->word, sizeof(nd.mtu));
 		nd.mtu = rte_be_to_cpu_32(nd.mtu);
-		break;
-	case ICMP6_DST_UNREACH:
-		nd.kind = ND_UNREACHABLE;
-		break;
-	default:
 		break;
 	}
 	return nd;

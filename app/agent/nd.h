@@ -19,13 +19,16 @@ enum nd_kind {
 	ND_ASKED,   // somebody asks for our address: nd_answer
 	ND_TOLD,    // somebody says his, or merely asks for another
 	ND_ECHO,    // a ping: nd_echo
-	ND_TOO_BIG, // a router's word: mtu
+	ND_TOO_BIG, // a router's word on a packet of ours: mtu
 	ND_UNREACHABLE,
+	ND_EXPIRED, // its hop limit came to nothing on the way
 };
 
 struct nd {
 	enum nd_kind kind;
 	bool has_mac;
+	bool solicited;	    // ND_TOLD: the answer to a solicitation
+	bool override;	    // its MAC is meant to take the place of another
 	struct ip_addr who; // whose MAC it says
 	struct rte_ether_addr mac;
 	uint32_t mtu; // ND_TOO_BIG

@@ -11,11 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ASK_FAST_NS 100000000ull    // while unknown
-#define ASK_SLOW_NS 1000000000ull   // unknown after ten tries
-#define ASK_AGAIN_NS 15000000000ull // known: is it still there?
-#define UNICAST_TRIES 3		    // RFC 1122 2.3.2.1: ask the old address, then everybody
-
 struct arp_frame {
 	struct rte_ether_hdr eth;
 	struct rte_arp_hdr arp;
@@ -34,7 +29,7 @@ static size_t add_hop(struct neigh_table *t, const struct ip_addr *peer)
 		if (ip_eq(&t->hop[i].addr, addr))
 			return i;
 	}
-	t->hop[t->hop_count] = (struct neigh){ .addr = *addr };
+	t->hop[t->hop_count] = (struct hop){ .addr = *addr };
 	return t->hop_count++;
 }
 
@@ -63,6 +58,8 @@ int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_sh
 		t->tx_hop[i] = add_hop(t, &cfg->tx[i].peer_addr);
 	for (size_t i = 0; i < cfg->rx_count; i++)
 		t->rx_hop[i] = add_hop(t, &cfg->rx[i].peer_addr);
+	for (size_t i = 0; i < t->hop_count; i++)
+		t->hop[i].again_ns = hop_again_ns(i, t->hop_count);
 	return 0;
 }
 
@@ -121,11 +118,13 @@ static void push_tags(const struct neigh_table *t, struct rte_mbuf *m)
 	m->ol_flags = 0;
 }
 
-static void inject(struct neigh_table *t, struct rte_mbuf *m)
+static bool inject(struct neigh_table *t, struct rte_mbuf *m)
 {
 	push_tags(t, m);
-	if (rte_ring_sp_enqueue(t->queue[0]->inject, m) != 0)
-		rte_pktmbuf_free(m);
+	if (rte_ring_sp_enqueue(t->queue[0]->inject, m) == 0)
+		return true;
+	rte_pktmbuf_free(m);
+	return false;
 }
 
 static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode,
@@ -148,58 +147,69 @@ static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode
 	};
 }
 
-static void ask(struct neigh_table *t, struct neigh *n)
+// all: whoever it is, else the hop at the MAC that is known. False: it could not be sent.
+static bool ask(struct neigh_table *t, const struct hop *n, bool all)
 {
 	static const struct rte_ether_addr broadcast = { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } };
 	static const struct rte_ether_addr nobody = { { 0 } };
-	bool unicast = n->known && n->asked < UNICAST_TRIES;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(t->queue[0]->rx_pool);
 	if (m == NULL)
-		return;
+		return false;
 	if (t->at.v6) {
-		nd_ask(&t->self, m, &n->addr, unicast ? &n->mac : NULL);
-		inject(t, m);
-		return;
+		nd_ask(&t->self, m, &n->addr, all ? NULL : &n->mac);
+		return inject(t, m);
 	}
 	char *d = rte_pktmbuf_append(m, FRAME_MIN_NO_FCS);
 	memset(d, 0, FRAME_MIN_NO_FCS);
-	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST,
-		 unicast ? &n->mac : &broadcast, &nobody, addr_be(&n->addr));
-	inject(t, m);
+	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST, all ? &broadcast : &n->mac,
+		 &nobody, addr_be(&n->addr));
+	return inject(t, m);
 }
 
 static void ask_due(struct neigh_table *t, uint64_t now_ns)
 {
 	for (size_t i = 0; i < t->hop_count; i++) {
-		struct neigh *n = &t->hop[i];
-		if (now_ns < n->ask_ns)
-			continue;
-		ask(t, n);
-		bool fast = n->asked < 10 && (!n->known || n->asked > 0);
-		n->asked++;
-		n->ask_ns = now_ns + (fast ? ASK_FAST_NS : ASK_SLOW_NS);
+		struct hop *n = &t->hop[i];
+		enum hop_ask whom = hop_due(n, now_ns);
+		if (whom != HOP_WAIT)
+			hop_asked(n, ask(t, n, whom == HOP_ASK_ALL), now_ns);
 	}
+}
+
+static struct hop *find_hop(struct neigh_table *t, const struct ip_addr *addr)
+{
+	for (size_t i = 0; i < t->hop_count; i++) {
+		if (ip_eq(&t->hop[i].addr, addr))
+			return &t->hop[i];
+	}
+	return NULL;
 }
 
 // RFC 826 merge: what anybody says of an address we talk to. False: of none of ours.
 static bool learn(struct neigh_table *t, const struct ip_addr *who,
 		  const struct rte_ether_addr *mac, uint64_t now_ns)
 {
-	bool known = false;
-	for (size_t i = 0; i < t->hop_count; i++) {
-		struct neigh *n = &t->hop[i];
-		if (!ip_eq(&n->addr, who))
-			continue;
-		known = true;
-		bool news = !n->known || !rte_is_same_ether_addr(&n->mac, mac);
-		n->mac = *mac;
-		n->known = true;
-		n->asked = 0;
-		n->ask_ns = now_ns + ASK_AGAIN_NS;
-		if (news)
-			publish(t);
-	}
-	return known;
+	struct hop *n = find_hop(t, who);
+	if (n != NULL && hop_answer(n, mac, now_ns))
+		publish(t);
+	return n != NULL;
+}
+
+// RFC 4861, 7.2.5: one that does not override says no more than that there may be another MAC; one
+// without a MAC, solicited, that the known one is right.
+static bool learn_nd(struct neigh_table *t, const struct nd *nd, uint64_t now_ns)
+{
+	struct hop *n = find_hop(t, &nd->who);
+	if (n == NULL)
+		return false;
+	if (!nd->has_mac && nd->solicited && n->known)
+		hop_confirm(n, now_ns);
+	else if (nd->has_mac && !nd->override && n->known &&
+		 !rte_is_same_ether_addr(&n->mac, &nd->mac))
+		hop_doubt(n, now_ns);
+	else if (nd->has_mac)
+		learn(t, &nd->who, &nd->mac, now_ns);
+	return true;
 }
 
 static void ignore(struct neigh_table *t, struct rte_mbuf *m)
@@ -233,6 +243,14 @@ static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 	inject(t, m);
 }
 
+static void too_big(struct icmp_counts *c, uint32_t mtu)
+{
+	uint16_t least = mtu < UINT16_MAX ? (uint16_t)mtu : UINT16_MAX;
+	c->too_big++;
+	if (least != 0 && (c->path_mtu == 0 || least < c->path_mtu))
+		c->path_mtu = least;
+}
+
 // An error for a packet that we sent: what it quotes says so.
 static bool take_icmp_error(struct neigh_table *t, const struct rte_mbuf *m)
 {
@@ -242,18 +260,17 @@ static bool take_icmp_error(struct neigh_table *t, const struct rte_mbuf *m)
 		struct rte_icmp_hdr icmp;
 		struct rte_ipv4_hdr quoted;
 	} __attribute__((packed, aligned(2))) *f = rte_pktmbuf_mtod(m, const void *);
-	uint16_t mtu;
-	if (m->data_len < sizeof(*f) || f->icmp.icmp_type != ICMP_DEST_UNREACH ||
-	    f->quoted.src_addr != f->ip.dst_addr || f->quoted.next_proto_id != IPPROTO_UDP)
+	if (m->data_len < sizeof(*f) || f->quoted.src_addr != f->ip.dst_addr ||
+	    f->quoted.next_proto_id != IPPROTO_UDP)
 		return false;
-	if (f->icmp.icmp_code != ICMP_FRAG_NEEDED) {
+	if (f->icmp.icmp_type == ICMP_TIME_EXCEEDED)
+		t->icmp.expired++;
+	else if (f->icmp.icmp_type != ICMP_DEST_UNREACH)
+		return false;
+	else if (f->icmp.icmp_code != ICMP_FRAG_NEEDED)
 		t->icmp.unreachable++;
-		return true;
-	}
-	t->icmp.too_big++;
-	mtu = rte_be_to_cpu_16(f->icmp.icmp_seq_nb); // RFC 1191
-	if (mtu != 0 && (t->icmp.path_mtu == 0 || mtu < t->icmp.path_mtu))
-		t->icmp.path_mtu = mtu;
+	else
+		too_big(&t->icmp, rte_be_to_cpu_16(f->icmp.icmp_seq_nb)); // RFC 1191
 	return true;
 }
 
@@ -290,7 +307,7 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 {
 	struct nd nd = nd_read(&t->self, m);
-	bool known = nd.has_mac && learn(t, &nd.who, &nd.mac, now_ns);
+	bool known = (nd.kind == ND_ASKED || nd.kind == ND_TOLD) && learn_nd(t, &nd, now_ns);
 	switch (nd.kind) {
 	case ND_ASKED:
 		nd_answer(&t->self, m, &nd);
@@ -301,21 +318,21 @@ static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_n
 		inject(t, m);
 		return;
 	case ND_TOO_BIG:
-		t->icmp.too_big++;
-		if (t->icmp.path_mtu == 0 || nd.mtu < t->icmp.path_mtu)
-			t->icmp.path_mtu = nd.mtu < UINT16_MAX ? (uint16_t)nd.mtu : UINT16_MAX;
-		rte_pktmbuf_free(m);
-		return;
+		too_big(&t->icmp, nd.mtu);
+		break;
 	case ND_UNREACHABLE:
 		t->icmp.unreachable++;
-		rte_pktmbuf_free(m);
-		return;
+		break;
+	case ND_EXPIRED:
+		t->icmp.expired++;
+		break;
 	default:
-		if (known)
-			rte_pktmbuf_free(m);
-		else
+		if (!known) {
 			ignore(t, m);
+			return;
+		}
 	}
+	rte_pktmbuf_free(m);
 }
 
 void neigh_poll(struct neigh_table *t, uint64_t now_ns)
@@ -357,4 +374,18 @@ void neigh_missing(const struct neigh_table *t, char *buf, size_t size)
 		n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
 				      ip_str(&t->hop[i].addr, ip, sizeof(ip)));
 	}
+}
+
+const struct hop *neigh_silent(const struct neigh_table *t, uint64_t now_ns)
+{
+	const struct hop *most = NULL;
+	uint64_t most_ns = 0;
+	for (size_t i = 0; i < t->hop_count; i++) {
+		uint64_t ns = hop_silent_ns(&t->hop[i], now_ns);
+		if (ns > most_ns) {
+			most = &t->hop[i];
+			most_ns = ns;
+		}
+	}
+	return most;
 }

@@ -2,6 +2,7 @@
 // thread. lcores hand such frames over (queue.punt) and send what it makes (queue.inject).
 #pragma once
 
+#include "hop.h"
 #include "nd.h"
 #include "queue.h"
 
@@ -9,16 +10,8 @@
 
 #include "err.h"
 
-struct neigh {
-	struct ip_addr addr; // next hop
-	struct rte_ether_addr mac;
-	bool known;
-	unsigned int asked; // since the last answer
-	uint64_t ask_ns;    // next time to ask
-};
-
 struct neigh_table {
-	struct neigh *hop; // owned
+	struct hop *hop; // owned
 	size_t hop_count;
 	size_t *tx_hop, *rx_hop; // owned: hop of each flow
 	const struct hostcfg *cfg;
@@ -41,3 +34,5 @@ void neigh_poll(struct neigh_table *t, uint64_t now_ns);
 bool neigh_complete(const struct neigh_table *t);
 // "198.18.0.2, 198.18.0.3": who did not answer.
 void neigh_missing(const struct neigh_table *t, char *buf, size_t size);
+// The next hop that is silent for the longest time, NULL = none is.
+const struct hop *neigh_silent(const struct neigh_table *t, uint64_t now_ns);

@@ -35,6 +35,9 @@ bool rule_queues_filling(const struct summary *s, struct advice *a);
 bool rule_dead_column(const struct summary *s, struct advice *a);
 bool rule_dead_row(const struct summary *s, struct advice *a);
 bool rule_path_mtu(const struct summary *s, struct advice *a);
+bool rule_silent_hop(const struct summary *s, struct advice *a);
+bool rule_moving_hop(const struct summary *s, struct advice *a);
+bool rule_ttl_expired(const struct summary *s, struct advice *a);
 bool rule_unreachable(const struct summary *s, struct advice *a);
 bool rule_sick_grid(const struct summary *s, struct advice *a);
 

@@ -39,6 +39,7 @@ struct export_row {
 	struct port_counts counts; // of the port, whole run
 	uint64_t drop[DROP_REASONS];
 	struct icmp_counts icmp; // path_mtu too is COUNTER_UNKNOWN when none was told
+	uint64_t next_hops_silent;
 	const struct hist_packed *rtt, *lateness; // borrowed
 	const struct result *result;		  // of rows of a host
 };

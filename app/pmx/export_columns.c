@@ -117,6 +117,10 @@ const struct export_column export_column[] = {
 	{ .column = { .key = "path_mtu", AT(U64, icmp.path_mtu) },
 	  METRIC("path_mtu_bytes", "bytes", "Smallest MTU that ICMP told of"), GAUGE,
 	  .scopes = SCOPE_HOST },
+	ICMP(expired, "icmp_expired_packets", "ICMP time exceeded for packets of ours"),
+	{ COUNT(next_hops_silent),
+	  METRIC("next_hops_silent", NULL, "Next hops that do not answer any more"), GAUGE,
+	  .scopes = SCOPE_HOST },
 };
 // clang-format on
 const size_t export_columns = sizeof(export_column) / sizeof(export_column[0]);

@@ -27,7 +27,7 @@ const struct export_row export_blank = {
 	.requests_sent = NONE, .requests_received = NONE, .replies_sent = NONE,
 	.replies_received = NONE, .tx_full = NONE, .busy_s = NAN, .loop_s = NAN,
 	.counts = { NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
-	.cpus = NONE, .icmp = { NONE, NONE, NONE },
+	.cpus = NONE, .icmp = { NONE, NONE, NONE, NONE }, .next_hops_silent = NONE,
 	.drop = { NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
 };
 // clang-format on
@@ -193,6 +193,7 @@ static void set_host(struct export_row *row, const struct sum_host *h, const str
 	row->counts = r->port;
 	memcpy(row->drop, r->drop, sizeof(row->drop));
 	row->icmp = r->icmp;
+	row->next_hops_silent = h->hops.silent;
 	if (r->icmp.path_mtu == 0)
 		row->icmp.path_mtu = COUNTER_UNKNOWN;
 	row->result = r;

@@ -162,6 +162,7 @@ static void add_icmp(struct icmp_counts *to, const struct icmp_counts *from)
 {
 	to->unreachable += from->unreachable;
 	to->too_big += from->too_big;
+	to->expired += from->expired;
 	if (from->path_mtu != 0 && (to->path_mtu == 0 || from->path_mtu < to->path_mtu))
 		to->path_mtu = from->path_mtu;
 }
@@ -184,6 +185,28 @@ static void set_last(struct result *out, const struct result *r)
 	out->agent_cpu_pct = r->agent_cpu_pct;
 }
 
+// The last life knows what is so at the end; what happened before is not lost.
+static int add_hops(struct result *out, const struct result *r)
+{
+	struct result_hop *hop = calloc(r->hop_count + 1, sizeof(*hop));
+
+	if (hop == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->hop_count; i++) {
+		hop[i] = r->hop[i];
+		for (size_t k = 0; k < out->hop_count; k++)
+			if (ip_eq(&out->hop[k].addr, &hop[i].addr)) {
+				hop[i].changes += out->hop[k].changes;
+				hop[i].silences += out->hop[k].silences;
+				break;
+			}
+	}
+	free(out->hop);
+	out->hop = hop;
+	out->hop_count = r->hop_count;
+	return 0;
+}
+
 static int add_life(struct result *out, size_t trial_at, const struct result *r)
 {
 	memcpy(&out->trial[trial_at], r->trial, r->trial_count * sizeof(*r->trial));
@@ -196,6 +219,7 @@ static int add_life(struct result *out, size_t trial_at, const struct result *r)
 	add_icmp(&out->icmp, &r->icmp);
 	add_rx(out, trial_at, r);
 	int rc = add_tx(out, trial_at, r);
+	rc = rc < 0 ? rc : add_hops(out, r);
 	return rc < 0 ? rc : hist_copy(&out->lateness, r->lateness);
 }
 

@@ -118,6 +118,24 @@ static int take_queues(struct sum_host *h, const struct result *r, struct err *e
 	return 0;
 }
 
+static void take_hops(struct sum_hops *to, const struct result *r)
+{
+	*to = (struct sum_hops){ .count = r->hop_count };
+	for (size_t i = 0; i < r->hop_count; i++) {
+		const struct result_hop *hop = &r->hop[i];
+
+		to->silent += hop->silent_ns > 0;
+		to->silences += hop->silences;
+		to->changes += hop->changes;
+		if (hop->silent_ns > to->worst.silent_ns)
+			to->worst = *hop;
+		if (hop->changes > to->moving.changes)
+			to->moving = *hop;
+	}
+	if (to->silent > 0)
+		ip_str(&to->worst.addr, to->silent_addr, sizeof(to->silent_addr));
+}
+
 static int take_host(struct sum_host *h, const struct result *r, uint64_t now_ns, struct err *e)
 {
 	snprintf(h->pmx_version, sizeof(h->pmx_version), "%s", r->pmx_version);
@@ -141,6 +159,7 @@ static int take_host(struct sum_host *h, const struct result *r, uint64_t now_ns
 	h->agent_cpu_pct = known_or_nan(r->agent_cpu_pct);
 	h->cpus = r->cpus;
 	h->icmp = r->icmp;
+	take_hops(&h->hops, r);
 	if (r->lateness != NULL && r->lateness->count > 0) {
 		h->lateness_p99_ns = hist_percentile_ns(r->lateness, 99);
 		h->lateness_max_ns = (double)r->lateness->max_ns;
@@ -177,7 +196,13 @@ static const struct sum_host host_template = {
 	.cpu_max_pct = NAN,
 	.agent_cpu_pct = NAN,
 	.others_cpu_pct = NAN,
-	.icmp = { .unreachable = COUNTER_UNKNOWN, .too_big = COUNTER_UNKNOWN },
+	.icmp = { .unreachable = COUNTER_UNKNOWN,
+		  .too_big = COUNTER_UNKNOWN,
+		  .expired = COUNTER_UNKNOWN },
+	.hops = { .count = COUNTER_UNKNOWN,
+		  .silent = COUNTER_UNKNOWN,
+		  .silences = COUNTER_UNKNOWN,
+		  .changes = COUNTER_UNKNOWN },
 	.busy_pct = NAN,
 	.lateness_p99_ns = NAN,
 	.lateness_max_ns = NAN,

@@ -95,7 +95,14 @@ struct sum_host {
 	uint64_t drop[DROP_REASONS];
 	struct port_counts port;
 	struct icmp_counts icmp; // path_mtu 0 = none told
-	uint64_t cpus;		 // of the box; 0 = unknown
+	struct sum_hops {
+		uint64_t count, silent; // silent: at the end
+		uint64_t silences, changes;
+		struct result_hop worst;      // silent for the longest time; zeros = none is
+		struct result_hop moving;     // whose MAC changed most; zeros = none did
+		char silent_addr[IP_STR_MAX]; // of the worst, "" = none
+	} hops;
+	uint64_t cpus; // of the box; 0 = unknown
 	// CPU that others took, of the whole box: neither this agent nor, with transport local,
 	// those of the other hosts. NAN = unknown
 	double others_cpu_pct;

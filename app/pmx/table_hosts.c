@@ -195,6 +195,12 @@ static const struct column host_column[] = {
 	{ PACKETS("icmp_unreachable", NULL), AT(U64, icmp.unreachable) },
 	{ PACKETS("icmp_too_big", NULL), AT(U64, icmp.too_big) },
 	{ PACKETS("path_mtu", NULL), MADE(path_mtu) },
+	{ PACKETS("icmp_expired", NULL), AT(U64, icmp.expired) },
+	{ PACKETS("next_hops", NULL), AT(U64, hops.count) },
+	{ PACKETS("next_hops_silent", NULL), AT(U64, hops.silent) },
+	{ NAME("silent_hop", NULL), AT(TEXT, hops.silent_addr) },
+	{ PACKETS("hop_silences", NULL), AT(U64, hops.silences) },
+	{ PACKETS("hop_mac_changes", NULL), AT(U64, hops.changes) },
 };
 _Static_assert(sizeof(host_column) / sizeof(host_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

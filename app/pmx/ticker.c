@@ -138,6 +138,12 @@ char *ticker_status_str(const struct status *s, char *buf, size_t size)
 		fprintf(f, " %.1f s", s->elapsed_s);
 		put_figures(f, s);
 	}
+	if (!ip_none(&s->silent_hop)) {
+		char ip[IP_STR_MAX];
+
+		fprintf(f, "  NEXT HOP %s SILENT FOR %.1f s",
+			ip_str(&s->silent_hop, ip, sizeof(ip)), s->silent_s);
+	}
 	if (s->error[0] != '\0')
 		fprintf(f, ": %s", s->error);
 	fclose(f);

@@ -351,6 +351,40 @@ static void unreachable(struct mesh_run *r)
 	r->result[2].icmp.unreachable = 3;
 }
 
+// The mesh owns the results, so these are freed with them.
+static void hop_of(struct result *r, struct result_hop hop)
+{
+	r->hop = calloc(1, sizeof(*r->hop));
+	r->hop_count = 1;
+	r->hop[0] = hop;
+}
+
+static void hop_silent(struct mesh_run *r)
+{
+	hop_of(&r->result[1], (struct result_hop){ .addr = r->matrix.host[2].addr,
+						   .mac = "02:00:00:00:00:0c",
+						   .silences = 1,
+						   .silent_ns = 4000000000 });
+}
+
+static void hop_was_silent(struct mesh_run *r)
+{
+	hop_silent(r);
+	r->result[1].hop->silent_ns = 0;
+	r->result[1].hop->changes = 2;
+}
+
+static void hop_moves(struct mesh_run *r)
+{
+	hop_was_silent(r);
+	r->result[1].hop->changes = 3;
+}
+
+static void expired(struct mesh_run *r)
+{
+	r->result[0].icmp.expired = 5;
+}
+
 static void column_sick(struct mesh_run *r)
 {
 	lose_between(r, 0, 2, 500);
@@ -421,6 +455,13 @@ const struct advice_case advice_case[] = {
 	{ "path MTU", lost_back, SILENT, NULL, NULL },
 	{ "unreachable", unreachable, FIRES, "c was told 3 times", "UDP port 5300" },
 	{ "unreachable", too_big, SILENT, NULL, NULL },
+	{ "silent next hop", hop_silent, FIRES,
+	  "b has had no answer from its next hop 198.18.0.3 (c)", "is up" },
+	{ "silent next hop", hop_was_silent, SILENT, NULL, NULL },
+	{ "moving next hop", hop_moves, FIRES, "changed 3 times, as b was told", "two devices" },
+	{ "moving next hop", hop_was_silent, SILENT, NULL, NULL },
+	{ "TTL expired", expired, FIRES, "a was told 5 times", "raise 'ttl'" },
+	{ "TTL expired", unreachable, SILENT, NULL, NULL },
 	{ "sick grid", column_sick, FIRES,
 	  "a sick column of the grid: 99.1 % of the lost packets (1,100) were sent to c: 0.5500 % "
 	  "lost there, 0.0025 % elsewhere",

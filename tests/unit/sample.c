@@ -162,5 +162,9 @@ void sample_result(struct result *r)
 	r->cpu_pct = 12.5;
 	r->cpu_max_pct = 99.75;
 	r->cpus = 96;
-	r->icmp = (struct icmp_counts){ 91, 92, 1400 };
+	r->icmp = (struct icmp_counts){ 91, 92, 1400, 93 };
+	r->hop_count = 2;
+	r->hop = calloc(2, sizeof(*r->hop));
+	r->hop[0] = (struct result_hop){ IP4(0xc6120002), "52:54:00:12:34:57", 2, 1, 3000000000 };
+	r->hop[1] = (struct result_hop){ .addr = IP4(0xc6120003) };
 }

@@ -108,6 +108,78 @@ static void bad_ones_are_refused(void **state)
 	}
 }
 
+static void sum_again(struct packet *p, struct rte_ipv6_hdr *ip)
+{
+	uint16_t csum;
+	memset(p->data + 56, 0, 2);
+	csum = rte_ipv6_udptcp_cksum(ip, p->data + 54);
+	memcpy(p->data + 56, &csum, 2);
+}
+
+// What Linux answers to one that asks it alone: no MAC, and nothing is overridden.
+static void told_without_a_mac(void **state)
+{
+	struct packet p;
+	struct rte_ipv6_hdr *ip = (void *)(p.data + 14);
+	(void)state;
+	packet_open(&p);
+	nd_ask(&a, &p.m, &b.addr, &b.mac);
+	struct nd nd = nd_read(&b, &p.m);
+	nd_answer(&b, &p.m, &nd);
+	nd = nd_read(&a, &p.m);
+	assert_true(nd.solicited && nd.override && nd.has_mac);
+	ip->payload_len = RTE_BE16(24);
+	p.m.data_len = 78;
+	p.data[58] = 0x40; // solicited
+	sum_again(&p, ip);
+	nd = nd_read(&a, &p.m);
+	assert_int_equal(nd.kind, ND_TOLD);
+	assert_true(nd.solicited && !nd.override && !nd.has_mac);
+	assert_true(ip_eq(&nd.who, &b.addr));
+}
+
+// A router's error quotes what it is for; what others sent is nothing to us.
+static void errors_are_for_ours(void **state)
+{
+	static const struct {
+		uint8_t type;
+		enum nd_kind kind;
+	} x[] = { { 1, ND_UNREACHABLE }, { 2, ND_TOO_BIG }, { 3, ND_EXPIRED }, { 4, ND_OTHER } };
+	struct packet p;
+	struct rte_ipv6_hdr *ip = (void *)(p.data + 14), *quoted = (void *)(p.data + 62);
+	for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++) {
+		(void)state;
+		packet_open(&p);
+		ip->vtc_flow = RTE_BE32(0x60000000);
+		ip->payload_len = RTE_BE16(8 + 40);
+		ip->proto = 58;
+		ip->hop_limits = 64;
+		memcpy(ip->src_addr, b.addr.b, 16);
+		memcpy(ip->dst_addr, a.addr.b, 16);
+		p.data[54] = x[i].type;
+		p.data[60] = 5; // an MTU of 1400
+		p.data[61] = 120;
+		quoted->proto = 17;
+		memcpy(quoted->src_addr, a.addr.b, 16);
+		p.m.data_len = 14 + 40 + 48;
+		sum_again(&p, ip);
+		struct nd nd = nd_read(&a, &p.m);
+		assert_int_equal(nd.kind, x[i].kind);
+		assert_true(nd.kind != ND_TOO_BIG || nd.mtu == 1400);
+		quoted->src_addr[15] ^= 1; // another's
+		sum_again(&p, ip);
+		assert_int_equal(nd_read(&a, &p.m).kind, ND_OTHER);
+		quoted->src_addr[15] ^= 1;
+		quoted->proto = 6;
+		sum_again(&p, ip);
+		assert_int_equal(nd_read(&a, &p.m).kind, ND_OTHER);
+		quoted->proto = 17;
+		ip->payload_len = RTE_BE16(8 + 39);
+		sum_again(&p, ip);
+		assert_int_equal(nd_read(&a, &p.m).kind, ND_OTHER);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +187,8 @@ int main(void)
 		cmocka_unit_test(asked_for_another),
 		cmocka_unit_test(a_duplicate_is_told_to_all),
 		cmocka_unit_test(bad_ones_are_refused),
+		cmocka_unit_test(told_without_a_mac),
+		cmocka_unit_test(errors_are_for_ours),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,8 @@ static void round_trip(void **state)
 		.busy_pct = 100,
 		.layer = 3,
 		.layers = 9,
+		.silent_hop = IP4_INIT(0xc61200fe),
+		.silent_s = 2.5,
 	};
 	struct status got;
 	struct err e = { 0 };
@@ -37,7 +39,8 @@ static void round_trip(void **state)
 				  "\"elapsed_s\":1.5,\"tx_pps\":14880952.25,"
 				  "\"returned_pps\":14880951.0,\"served_pps\":null,"
 				  "\"loss_pct\":0.0,\"rtt_p50_us\":null,\"rtt_p99_us\":12.25,"
-				  "\"busy_pct\":100.0,\"layer\":3,\"layers\":9}");
+				  "\"busy_pct\":100.0,\"layer\":3,\"layers\":9,"
+				  "\"silent_hop\":\"198.18.0.254\",\"silent_s\":2.5}");
 	free(text);
 	assert_int_equal(status_read(v, &got, &e), 0);
 	assert_int_equal(got.state, s.state);
@@ -48,6 +51,7 @@ static void round_trip(void **state)
 	assert_true(got.served_pps == -1 && got.rtt_p50_us == -1); // no data, not 0
 	assert_true(got.rtt_p99_us == s.rtt_p99_us && got.busy_pct == s.busy_pct);
 	assert_true(got.layer == 3 && got.layers == 9);
+	assert_true(ip_eq(&got.silent_hop, &s.silent_hop) && got.silent_s == s.silent_s);
 	json_decref(v);
 }
 
