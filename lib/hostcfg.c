@@ -37,6 +37,8 @@ static const struct jm_row tx_row[] = {
 	{ "peer_addr", JM_IP, AT(peer_addr) },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "req_mix", JM_UINT, AT(req_mix), .max = MIXES_MAX },
+	{ "rep_mix", JM_UINT, AT(rep_mix), .max = MIXES_MAX },
 	{ "dscp", JM_UINT, AT(dscp), .max = DSCP_MAX },
 	{ "rate_pps", JM_DOUBLE, JM_MAX_WORD, AT(rate_pps), .max = (uint64_t)RATE_MAX_PPS },
 	{ "window", JM_UINT, AT(window), .max = WINDOW_MAX },
@@ -55,6 +57,8 @@ static const struct jm_row rx_row[] = {
 	{ "peer_addr", JM_IP, AT(peer_addr) },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
+	{ "req_mix", JM_UINT, AT(req_mix), .max = MIXES_MAX },
+	{ "rep_mix", JM_UINT, AT(rep_mix), .max = MIXES_MAX },
 	{ "dscp", JM_UINT, AT(dscp), .max = DSCP_MAX },
 	{ "streams", JM_UINT, AT(streams), .min = 1, .max = UINT16_MAX },
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
@@ -120,6 +124,7 @@ static const struct jm_row hostcfg_row[] = {
 	{ "interval_ns", JM_UINT, AT(interval_ns), .max = TIME_MAX_NS },
 	{ "lease_ns", JM_UINT, AT(lease_ns), .max = TIME_MAX_NS },
 	{ "resolve_ns", JM_UINT, AT(resolve_ns), .max = TIME_MAX_NS },
+	{ "mixes", JM_ARRAY, AT(mix), .map = &size_mix_map, COUNT(mix_count), .max = MIXES_MAX },
 	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
 	{ "rx", JM_ARRAY, AT(rx), .map = &rx_map, COUNT(rx_count), .max = FLOWS_MAX },
 };
@@ -202,6 +207,49 @@ static int check_families(const struct hostcfg *c, struct err *e)
 	return ret;
 }
 
+// A mix that a flow refers to is there, and the flow's bytes are its largest.
+static int check_mix(const struct hostcfg *c, const char *dir, size_t i, const char *key,
+		     uint32_t mix, uint32_t bytes, struct err *e)
+{
+	if (mix == 0)
+		return 0;
+	if (mix > c->mix_count)
+		return err_set(e, EINVAL, "$.%s[%zu].%s_mix: %u: expected at most %zu, as mixes",
+			       dir, i, key, mix, c->mix_count);
+	uint32_t largest = mix_largest(&c->mix[mix - 1]);
+	if (bytes != largest)
+		return err_set(e, EINVAL,
+			       "$.%s[%zu].%s_bytes: %u: expected the largest of its mix, %u", dir,
+			       i, key, bytes, largest);
+	return 0;
+}
+
+static int check_mixes(const struct hostcfg *c, struct err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < c->mix_count; i++) {
+		ret = mix_check(&c->mix[i], e);
+		if (ret < 0)
+			return e == NULL ? ret : err_wrap(e, "$.mixes[%zu]", i);
+	}
+	for (size_t i = 0; ret == 0 && i < c->tx_count; i++) {
+		const struct flow_tx *f = &c->tx[i];
+
+		ret = check_mix(c, "tx", i, "req", f->req_mix, f->req_bytes, e);
+		if (ret == 0)
+			ret = check_mix(c, "tx", i, "rep", f->rep_mix, f->rep_bytes, e);
+	}
+	for (size_t i = 0; ret == 0 && i < c->rx_count; i++) {
+		const struct flow_rx *f = &c->rx[i];
+
+		ret = check_mix(c, "rx", i, "req", f->req_mix, f->req_bytes, e);
+		if (ret == 0)
+			ret = check_mix(c, "rx", i, "rep", f->rep_mix, f->rep_bytes, e);
+	}
+	return ret;
+}
+
 // What no single field can tell.
 static int check(const struct hostcfg *c, struct err *e)
 {
@@ -235,7 +283,9 @@ static int check(const struct hostcfg *c, struct err *e)
 		if (ret < 0)
 			return ret;
 	}
-	int ret = check_families(c, e);
+	int ret = check_mixes(c, e);
+	if (ret == 0)
+		ret = check_families(c, e);
 	return ret < 0 ? ret : check_rotation(c, e);
 }
 

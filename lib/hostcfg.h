@@ -5,13 +5,14 @@
 #include "err.h"
 #include "ip_addr.h"
 #include "rotation.h"
+#include "size_mix.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define HOSTCFG_VERSION 2
+#define HOSTCFG_VERSION 3
 #define NAME_MAX_BYTES 64
 #define DEVICE_MAX_BYTES 256
 #define LCORES_MAX 128
@@ -53,7 +54,8 @@ extern const char *const rss_mode_name[RSS_MODES];	  // none on
 struct flow_tx {
 	char peer[NAME_MAX_BYTES];
 	struct ip_addr peer_addr;
-	uint32_t req_bytes, rep_bytes; // UDP payload
+	uint32_t req_bytes, rep_bytes; // UDP payload; of a mix the largest
+	uint32_t req_mix, rep_mix;     // one of `mix`, from 1 on; 0 = all are of one size
 	uint8_t dscp;		       // of requests and replies
 	uint32_t window;	       // unpaced: at most so many requests in flight; 0 = open loop
 	double rate_pps;	       // of the flow, split over its streams; RATE_UNPACED = max
@@ -69,6 +71,7 @@ struct flow_rx {
 	char peer[NAME_MAX_BYTES];
 	struct ip_addr peer_addr;
 	uint32_t req_bytes, rep_bytes;
+	uint32_t req_mix, rep_mix;
 	uint8_t dscp;
 	uint32_t streams;
 	uint16_t sport_first;
@@ -129,6 +132,8 @@ struct hostcfg {
 	uint64_t lease_ns;    // the agent ends itself when not renewed for so long; 0 = no lease
 	uint64_t resolve_ns;  // how long neighbours may take to answer
 
+	struct size_mix *mix; // owned; what flows refer to
+	size_t mix_count;
 	struct flow_tx *tx; // owned; NULL when 0
 	size_t tx_count;
 	struct flow_rx *rx;
@@ -139,9 +144,10 @@ struct hostcfg {
 // gateway is null, an unpaced rate is "max", and "version": HOSTCFG_VERSION.
 //
 // Reads and checks every field and range; unknown, missing and duplicate keys are refused, and so
-// are streams that overlap (tx and rx stand in the order of their first index), ports above 65535
-// and payloads above the MTU. 0, or -EINVAL (-ENOMEM, ...) with the JSON path of the fault. On
-// failure *c is empty. hostcfg_free ends what *_read filled; of an empty one it does nothing.
+// are streams that overlap (tx and rx stand in the order of their first index), ports above 65535,
+// payloads above the MTU and mixes that are none of `mix`. 0, or -EINVAL (-ENOMEM, ...) with the
+// JSON path of the fault. On failure *c is empty. hostcfg_free ends what *_read filled; of an empty
+// one it does nothing.
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e);
 int hostcfg_load(const char *path, struct hostcfg *c, struct err *e);
 // A new reference; keys in a fixed order, so equal configs give equal bytes (json_dumps without

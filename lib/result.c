@@ -55,15 +55,20 @@ static const struct jm_row tx_counts_row[] = {
 	{ "late", COUNTER, AT(late) },
 	{ "off_queue", COUNTER, AT(off_queue) },
 	{ "rtt", JM_CODEC, AT(rtt), .codec = &hist_packed_codec },
+	{ "by_size", JM_CODEC, AT(by_size), .codec = &uints_codec },
 };
 #undef AT
 static const struct jm_map tx_counts_map = JM_MAP(tx_counts_row, struct tx_counts);
 
 #define AT(member) JM_AT(struct rx_counts, member)
 static const struct jm_row rx_counts_row[] = {
-	{ "delivered", COUNTER, AT(delivered) },       { "replied", COUNTER, AT(replied) },
-	{ "reply_unsent", COUNTER, AT(reply_unsent) }, { "dup", COUNTER, AT(dup) },
-	{ "reordered", COUNTER, AT(reordered) },       { "late", COUNTER, AT(late) },
+	{ "delivered", COUNTER, AT(delivered) },
+	{ "replied", COUNTER, AT(replied) },
+	{ "reply_unsent", COUNTER, AT(reply_unsent) },
+	{ "dup", COUNTER, AT(dup) },
+	{ "reordered", COUNTER, AT(reordered) },
+	{ "late", COUNTER, AT(late) },
+	{ "by_size", JM_CODEC, AT(by_size), .codec = &uints_codec },
 };
 #undef AT
 static const struct jm_map rx_counts_map = JM_MAP(rx_counts_row, struct rx_counts);
@@ -133,6 +138,8 @@ static const struct jm_row tx_row[] = {
 	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 	{ "ttl_min", JM_UINT, JM_ZERO_NULL, AT(ttl_min) },
 	{ "ttl_max", JM_UINT, JM_ZERO_NULL, AT(ttl_max) },
+	{ "req_mix", JM_UINT, AT(req_mix), .max = MIXES_MAX },
+	{ "rep_mix", JM_UINT, AT(rep_mix), .max = MIXES_MAX },
 	PER_TRIAL(struct result_flow_tx, &tx_counts_map),
 };
 #undef AT
@@ -146,6 +153,8 @@ static const struct jm_row rx_row[] = {
 	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 	{ "ttl_min", JM_UINT, JM_ZERO_NULL, AT(ttl_min) },
 	{ "ttl_max", JM_UINT, JM_ZERO_NULL, AT(ttl_max) },
+	{ "req_mix", JM_UINT, AT(req_mix), .max = MIXES_MAX },
+	{ "rep_mix", JM_UINT, AT(rep_mix), .max = MIXES_MAX },
 	PER_TRIAL(struct result_flow_rx, &rx_counts_map),
 };
 #undef AT
@@ -174,6 +183,7 @@ static const struct jm_row result_row[] = {
 	{ "dwell_ns", JM_UINT, AT(rotation.dwell_ns) },
 	{ "trials", JM_ARRAY, AT(trial), .map = &trial_map, COUNT(trial_count),
 	  .max = PMX_TRIALS_MAX },
+	{ "mixes", JM_ARRAY, AT(mix), .map = &size_mix_map, COUNT(mix_count), .max = MIXES_MAX },
 	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
 	{ "rx", JM_ARRAY, AT(rx), .map = &rx_map, COUNT(rx_count), .max = FLOWS_MAX },
 	{ "queues", JM_ARRAY, AT(queue), .map = &queue_map, COUNT(queue_count), .max = LCORES_MAX },
@@ -232,14 +242,71 @@ int result_alloc(struct result *r, size_t trials, size_t tx, size_t rx, size_t q
 	return 0;
 }
 
+uint32_t result_sizes(const struct result *r, uint32_t req_mix, uint32_t rep_mix)
+{
+	return (req_mix > 0 ? (uint32_t)mix_size_count(&r->mix[req_mix - 1]) : 0) +
+	       (rep_mix > 0 ? (uint32_t)mix_size_count(&r->mix[rep_mix - 1]) : 0);
+}
+
+struct mix_pair { // of the flow before: mostly all have the same
+	uint32_t req, rep, sizes;
+};
+
+static int check_flow(const struct result *r, const char *dir, size_t i, uint32_t req_mix,
+		      uint32_t rep_mix, struct mix_pair *at, struct err *e)
+{
+	uint32_t mix = req_mix > rep_mix ? req_mix : rep_mix;
+
+	if (mix > r->mix_count)
+		return err_set(e, EINVAL, "$.%s[%zu]: mix %u: expected at most %zu, as mixes", dir,
+			       i, mix, r->mix_count);
+	if (req_mix != at->req || rep_mix != at->rep)
+		*at = (struct mix_pair){ req_mix, rep_mix, result_sizes(r, req_mix, rep_mix) };
+	return 0;
+}
+
+static int check_by_size(const char *dir, size_t i, const struct uints *u, uint32_t sizes,
+			 struct err *e)
+{
+	if (u == NULL || (sizes > 0 && u->count == 2 * sizes))
+		return 0;
+	return err_set(e, EINVAL, "$.%s[%zu]: by_size of %u: expected null or %u", dir, i, u->count,
+		       2 * sizes);
+}
+
+// What no single field can tell.
+static int check(const struct result *r, struct err *e)
+{
+	struct mix_pair mix = { 0 };
+	int ret = 0;
+
+	if (!rotation_ok(&r->rotation))
+		return err_set(e, EINVAL, "$.dwell_ns: %" PRIu64 ": does not go with %u layers",
+			       r->rotation.dwell_ns, r->rotation.layers);
+	for (size_t i = 0; i < r->mix_count; i++)
+		if (mix_check(&r->mix[i], e) < 0)
+			return e == NULL ? -EINVAL : err_wrap(e, "$.mixes[%zu]", i);
+	for (size_t i = 0; ret == 0 && i < r->tx_count; i++) {
+		ret = check_flow(r, "tx", i, r->tx[i].req_mix, r->tx[i].rep_mix, &mix, e);
+		for (size_t t = 0; ret == 0 && t < r->trial_count; t++)
+			ret = check_by_size("tx", i, r->tx[i].trial[t].by_size, mix.sizes, e);
+	}
+	for (size_t i = 0; ret == 0 && i < r->rx_count; i++) {
+		ret = check_flow(r, "rx", i, r->rx[i].req_mix, r->rx[i].rep_mix, &mix, e);
+		for (size_t t = 0; ret == 0 && t < r->trial_count; t++)
+			ret = check_by_size("rx", i, r->rx[i].trial[t].by_size, mix.sizes, e);
+	}
+	return ret;
+}
+
 int result_read(json_t *root, struct result *r, struct err *e)
 {
 	int ret = jsonmap_read(&result_map, root, r, e);
 
-	if (ret == 0 && !rotation_ok(&r->rotation)) {
-		ret = err_set(e, EINVAL, "$.dwell_ns: %" PRIu64 ": does not go with %u layers",
-			      r->rotation.dwell_ns, r->rotation.layers);
-		result_free(r);
+	if (ret == 0) {
+		ret = check(r, e);
+		if (ret < 0)
+			result_free(r);
 	}
 	return ret;
 }
@@ -250,7 +317,7 @@ int result_parse(const char *name, const char *text, size_t len, struct result *
 
 	// as agents write it; whatever it stumbles over, jansson takes or explains
 	if (jsonmap_scan(&result_map, text, len, r) == 0) {
-		if (rotation_ok(&r->rotation))
+		if (check(r, NULL) == 0)
 			return 0;
 		result_free(r);
 	}

@@ -15,7 +15,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#define RESULT_VERSION 2
+#define RESULT_VERSION 3
 #define COUNTER_UNKNOWN UINT64_MAX // not measured: null in JSON, never 0
 
 enum trial_kind { TRIAL_WARMUP, TRIAL_MEASURE };
@@ -32,10 +32,12 @@ struct trial {
 struct tx_counts { // one flow, one trial, at the requester
 	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
 	struct hist_packed *rtt; // owned, NULL = none recorded
+	struct uints *by_size;	 // owned, NULL = no mix: `sent` of each size, then `returned`
 };
 
 struct rx_counts { // one flow, one trial, at the responder
 	uint64_t delivered, replied, reply_unsent, dup, reordered, late;
+	struct uints *by_size; // owned, NULL = no mix: `delivered` of each size, then `replied`
 };
 
 struct queue_counts { // one queue, one trial
@@ -83,12 +85,18 @@ struct result_hop { // a next hop: a peer of the subnet, or the gateway
 };
 
 // Each `trial` is owned and has [trial_count] elements.
+//
+// Counters by size: those of the request's mix in ascending order, then those of the reply's; of
+// what has one size only there is none. A packet counts once in each of the two: by the size of the
+// request and by that of its reply, also where the one is sent and the other never came to be. So
+// for both alone, each counter by size adds up to the flow's.
 struct result_flow_tx {
 	char peer[NAME_MAX_BYTES];
 	uint32_t req_bytes, rep_bytes, streams;
 	double rate_pps; // while its layer sends
 	uint32_t layer;
-	uint8_t ttl_min, ttl_max; // of the replies that came, whole run; 0 = none did
+	uint8_t ttl_min, ttl_max;  // of the replies that came, whole run; 0 = none did
+	uint32_t req_mix, rep_mix; // as in the host config
 	struct tx_counts *trial;
 };
 struct result_flow_rx {
@@ -96,6 +104,7 @@ struct result_flow_rx {
 	uint32_t req_bytes, rep_bytes;
 	uint32_t layer;
 	uint8_t ttl_min, ttl_max; // of the requests
+	uint32_t req_mix, rep_mix;
 	struct rx_counts *trial;
 };
 struct result_queue {
@@ -113,6 +122,8 @@ struct result {
 	struct rotation rotation; // of the measured trial
 	struct trial *trial;	  // owned
 	size_t trial_count;
+	struct size_mix *mix; // owned; what flows refer to
+	size_t mix_count;
 	struct result_flow_tx *tx; // order of the host config
 	size_t tx_count;
 	struct result_flow_rx *rx;
@@ -152,6 +163,8 @@ int result_load(const char *path, struct result *r, struct err *e);
 // The same from a text; `name` is for errors.
 int result_parse(const char *name, const char *text, size_t len, struct result *r, struct err *e);
 json_t *result_write(const struct result *r);
+// How many counters by size a flow of these mixes has; 0 without.
+uint32_t result_sizes(const struct result *r, uint32_t req_mix, uint32_t rep_mix);
 // For how long a layer was on in a trial, up to end_ns.
 uint64_t result_on_ns(const struct result *r, const struct trial *t, uint32_t layer,
 		      uint64_t end_ns);

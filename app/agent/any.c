@@ -1,5 +1,6 @@
 #include "any.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define TCI_VLAN_MASK 0x0fff
@@ -12,6 +13,12 @@ struct layout layout_of(const struct hostcfg *cfg)
 
 bool layout_is_plain(const struct hostcfg *cfg)
 {
+	for (size_t i = 0; i < cfg->tx_count; i++)
+		if (cfg->tx[i].req_mix != 0 || cfg->tx[i].rep_mix != 0)
+			return false;
+	for (size_t i = 0; i < cfg->rx_count; i++)
+		if (cfg->rx[i].req_mix != 0 || cfg->rx[i].rep_mix != 0)
+			return false;
 	return ip_is4(&cfg->addr) && cfg->vlan_count == 0;
 }
 
@@ -92,4 +99,38 @@ struct size any_size(const struct layout *at, uint32_t payload_bytes)
 		.ip_len = rte_cpu_to_be_16(ip),
 		.udp_len = rte_cpu_to_be_16(udp),
 	};
+}
+
+// The place among sizes that ascend.
+static uint16_t size_number(const struct size *size, uint32_t count, uint64_t bytes)
+{
+	uint32_t low = 0, high = count;
+	while (low + 1 < high) {
+		uint32_t mid = (low + high) / 2;
+		if (size[mid].payload_bytes <= bytes)
+			low = mid;
+		else
+			high = mid;
+	}
+	return (uint16_t)low;
+}
+
+struct sizes any_sizes(const struct layout *at, const struct size_mix *mix, struct size *size,
+		       uint16_t *turn)
+{
+	const struct uints *cycle = mix->cycle;
+	struct mix_size *sizes = malloc(cycle->count * sizeof(*sizes));
+	struct sizes z = { .cycle = cycle->count,
+			   .inverse = UINT64_MAX / cycle->count + 1,
+			   .turn = turn,
+			   .size = size };
+	if (sizes == NULL)
+		return (struct sizes){ 0 };
+	z.count = (uint32_t)mix_sizes(mix, sizes);
+	for (uint32_t i = 0; i < z.count; i++)
+		size[i] = any_size(at, sizes[i].bytes);
+	free(sizes);
+	for (uint32_t i = 0; i < z.cycle; i++)
+		turn[i] = size_number(size, z.count, cycle->v[i]);
+	return z;
 }

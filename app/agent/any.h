@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+__extension__ typedef unsigned __int128 product128;
+
 struct head {
 	uint8_t b[HEAD_BYTES];
 } __attribute__((aligned(32)));
@@ -27,16 +29,22 @@ struct size { // as frames of it say
 	rte_be16_t ip_len, udp_len;
 };
 
-// Sizes of one direction, by the sequence of the request.
+// Sizes of one direction. `place` is the request's sequence and the requester's index of its
+// stream, added up (size_mix.h).
 struct sizes {
-	uint32_t cycle;	      // sequence numbers until they begin anew
-	const uint16_t *turn; // [cycle] index in size; NULL = one size
+	uint32_t cycle, count; // places until they begin anew; different sizes
+	uint64_t inverse;      // 2^64 / cycle, rounded up
+	const uint16_t *turn;  // [cycle] index in size, which ascends; NULL = one size
 	const struct size *size;
 };
 
-static inline uint32_t size_index(const struct sizes *z, uint32_t seq)
+// place % cycle by two multiplications, exact for 32 bits (Lemire, Kaser, Kurz 2019: "Faster
+// remainder by direct computation").
+static inline uint32_t size_index(const struct sizes *z, uint32_t place)
 {
-	return z->turn == NULL ? 0 : z->turn[seq % z->cycle];
+	if (z->turn == NULL)
+		return 0;
+	return z->turn[(product128)(z->inverse * place) * z->cycle >> 64];
 }
 
 struct any_flow { // one peer: its requests at the responder, its replies at the requester
@@ -44,6 +52,8 @@ struct any_flow { // one peer: its requests at the responder, its replies at the
 	struct head reply; // template (responder)
 	uint32_t sum;	   // its UDP checksum over what does not change, lengths not in it
 	struct sizes request_sizes, reply_sizes;
+	uint32_t counts[2]; // its first counter by the request's size, and by the reply's
+	uint32_t shift;	    // requester: its index of a stream less that in its requests
 };
 
 struct any {
@@ -51,6 +61,10 @@ struct any {
 	struct head *tx;	   // [tx_stream_count] templates as tx_stream.head, without lengths
 	struct any_flow *tx_flow, *rx_flow;
 	struct size *size; // what the flows' sizes point to
+	struct sizes *mix; // [cfg->mix_count], out of:
+	struct size *mix_size;
+	uint16_t *turn;
+	uint32_t tx_counts, rx_counts; // counters by size of all flows, each way
 };
 
 struct layout layout_of(const struct hostcfg *cfg);
@@ -63,3 +77,6 @@ void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX]);
 void any_template(struct head *h, const struct layout *at, const struct frame_spec *s);
 struct any_expect any_mask(const struct layout *at, enum pmx_kind kind);
 struct size any_size(const struct layout *at, uint32_t payload_bytes);
+// The sizes of a mix: size[] has room for mix_size_count, turn[] for the cycle.
+struct sizes any_sizes(const struct layout *at, const struct size_mix *mix, struct size *size,
+		       uint16_t *turn);

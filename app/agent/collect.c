@@ -1,6 +1,7 @@
 #include "collect.h"
 
 #include "agent.h"
+#include "collect_sizes.h"
 
 #include <rte_version.h>
 
@@ -132,6 +133,7 @@ static int add_trial(struct result *r, const struct queue *q, uint32_t trial)
 		add_tx(&r->tx[f].trial[trial], &t->tx[f]);
 	for (uint32_t f = 0; f < q->rx_flow_count; f++)
 		add_rx(&r->rx[f].trial[trial], &t->rx[f]);
+	collect_sizes(r, q, trial);
 	if (is_closed(q, trial)) {
 		r->queue[q->id].trial[trial] = t->counts;
 	} else {
@@ -178,6 +180,8 @@ static void fill_flows(struct result *r, const struct hostcfg *c)
 		f->streams = c->tx[i].streams;
 		f->rate_pps = c->tx[i].rate_pps;
 		f->layer = c->tx[i].layer;
+		f->req_mix = c->tx[i].req_mix;
+		f->rep_mix = c->tx[i].rep_mix;
 	}
 	for (size_t i = 0; i < c->rx_count; i++) {
 		struct result_flow_rx *f = &r->rx[i];
@@ -185,6 +189,8 @@ static void fill_flows(struct result *r, const struct hostcfg *c)
 		f->req_bytes = c->rx[i].req_bytes;
 		f->rep_bytes = c->rx[i].rep_bytes;
 		f->layer = c->rx[i].layer;
+		f->req_mix = c->rx[i].req_mix;
+		f->rep_mix = c->rx[i].rep_mix;
 	}
 }
 
@@ -243,7 +249,9 @@ int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 	fill_trials(r, a);
 	fill_flows(r, &a->cfg);
 	int bad = fill_rtt(r, a, rtt_of) | fill_hops(r, &a->neigh, clock_now_ns());
-	for (uint16_t q = 0; q < queues; q++) {
+	bad |= collect_mixes(r, &a->cfg);
+	bad |= collect_sizes_alloc(r, a->queue[0]);
+	for (uint16_t q = 0; bad == 0 && q < queues; q++) {
 		for (uint32_t t = 0; t < a->queue[q]->trial_count; t++)
 			bad |= add_trial(r, a->queue[q], t);
 		add_ttls(r, a->queue[q]);

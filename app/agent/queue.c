@@ -107,9 +107,12 @@ static int alloc_trials(struct queue *q)
 		t->rtt_stride = measured;
 		t->tx = calloc(q->tx_flow_count + 1, sizeof(*t->tx));
 		t->rx = calloc(q->rx_flow_count + 1, sizeof(*t->rx));
+		t->tx_size = calloc(q->any.tx_counts + 1, sizeof(*t->tx_size));
+		t->rx_size = calloc(q->any.rx_counts + 1, sizeof(*t->rx_size));
 		t->rtt = hists_alloc(measured ? q->tx_flow_count + 1 : 1);
 		t->lateness = hists_alloc(1);
-		if (t->tx == NULL || t->rx == NULL || t->rtt == NULL || t->lateness == NULL)
+		if (t->tx == NULL || t->rx == NULL || t->rtt == NULL || t->lateness == NULL ||
+		    t->tx_size == NULL || t->rx_size == NULL)
 			return -ENOMEM;
 	}
 	return 0;
@@ -543,6 +546,8 @@ static void free_trials(struct queue *q)
 		struct queue_trial *t = &q->trial[i];
 		free(t->tx);
 		free(t->rx);
+		free(t->tx_size);
+		free(t->rx_size);
 		hists_free(t->rtt, i + 1 == q->trial_count ? q->tx_flow_count + 1 : 1);
 		hists_free(t->lateness, 1);
 	}

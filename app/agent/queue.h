@@ -4,6 +4,7 @@
 #pragma once
 
 #include "any.h"
+#include "by_size.h"
 #include "frame.h"
 #include "pace.h"
 #include "seqwin.h"
@@ -21,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 // Frames that wait for the PMD: more than the ring of any peer holds of requests.
 #define QUEUE_OUT FOOTPRINT_OUT
@@ -95,9 +97,11 @@ struct tx_flow { // requester, one peer
 struct queue_trial {
 	uint64_t start, end, close; // TSC
 	bool closed;
-	struct tx_counts *tx; // [tx_flow_count], owned
-	struct rx_counts *rx; // [rx_flow_count], owned
-	struct hist *rtt;     // [tx_flow_count] with stride 1, or one for all with stride 0
+	struct tx_counts *tx;	    // [tx_flow_count], owned
+	struct rx_counts *rx;	    // [rx_flow_count], owned
+	struct tx_by_size *tx_size; // [any.tx_counts], owned
+	struct rx_by_size *rx_size; // [any.rx_counts], owned
+	struct hist *rtt;	    // [tx_flow_count] with stride 1, or one for all with stride 0
 	uint32_t rtt_stride;
 	struct hist *lateness;
 	struct queue_counts counts;	// totals at the start; once closed, the trial's own
@@ -236,3 +240,26 @@ int queue_any_build(struct queue *q, const struct queue_env *env);
 void queue_any_request(struct queue *q, const struct queue_env *env, uint32_t at, uint32_t flow,
 		       uint32_t stream);
 void queue_any_free(struct queue *q);
+
+// How many counters by size a flow has.
+static inline uint32_t queue_flow_sizes(const struct any_flow *f)
+{
+	return (f->request_sizes.turn != NULL ? f->request_sizes.count : 0) +
+	       (f->reply_sizes.turn != NULL ? f->reply_sizes.count : 0);
+}
+
+// The requester's index of a stream that this queue sends, by its place in tx[]; not plain.
+static inline uint32_t queue_tx_index(const struct queue *q, uint32_t i)
+{
+	rte_be32_t in_request;
+	memcpy(&in_request, q->any.tx[i].b + q->at.pmx + offsetof(struct pmx_hdr, stream),
+	       sizeof(in_request));
+	return rte_be_to_cpu_32(in_request) + q->any.tx_flow[q->tx[i].flow].shift;
+}
+
+// Packets of stream i that have been sent and not been booked by size yet; not plain.
+static inline void queue_book_sizes(const struct queue *q, uint32_t i, struct tx_by_size *c)
+{
+	by_size_sent(c, &q->any.tx_flow[q->tx[i].flow],
+		     (uint32_t)q->tx_mark[i] + queue_tx_index(q, i), q->tx[i].seq - q->tx_mark[i]);
+}

@@ -60,10 +60,55 @@ static void reply_build(const struct queue *q, const struct queue_env *env, cons
 	put_sum(q, &to->reply);
 }
 
-static struct sizes one_size(const struct queue *q, struct size *place, uint32_t payload_bytes)
+// The sizes of a flow: those of a mix, or one. *place goes on by what is taken.
+static struct sizes sizes_of(const struct queue *q, struct size **place, uint32_t mix,
+			     uint32_t payload_bytes)
 {
-	*place = any_size(&q->at, payload_bytes);
-	return (struct sizes){ .cycle = 1, .size = place };
+	if (mix > 0)
+		return q->any.mix[mix - 1];
+	**place = any_size(&q->at, payload_bytes);
+	return (struct sizes){ .cycle = 1, .count = 1, .size = (*place)++ };
+}
+
+static uint32_t counted(const struct sizes *z)
+{
+	return z->turn != NULL ? z->count : 0;
+}
+
+static void flow_sizes(const struct queue *q, struct any_flow *to, struct size **place,
+		       uint32_t req_mix, uint32_t req_bytes, uint32_t rep_mix, uint32_t rep_bytes,
+		       uint32_t *counts)
+{
+	to->request_sizes = sizes_of(q, place, req_mix, req_bytes);
+	to->reply_sizes = sizes_of(q, place, rep_mix, rep_bytes);
+	to->counts[0] = *counts;
+	to->counts[1] = *counts + counted(&to->request_sizes);
+	*counts = to->counts[1] + counted(&to->reply_sizes);
+}
+
+static int mixes_build(struct queue *q, const struct queue_env *env)
+{
+	const struct hostcfg *cfg = env->cfg;
+	struct any *a = &q->any;
+	size_t sizes = 0, places = 0;
+	for (size_t i = 0; i < cfg->mix_count; i++) {
+		sizes += mix_size_count(&cfg->mix[i]);
+		places += cfg->mix[i].cycle->count;
+	}
+	a->mix = table(cfg->mix_count, sizeof(*a->mix), env->socket);
+	a->mix_size = table(sizes, sizeof(*a->mix_size), env->socket);
+	a->turn = table(places, sizeof(*a->turn), env->socket);
+	if (a->mix == NULL || a->mix_size == NULL || a->turn == NULL)
+		return -ENOMEM;
+	sizes = places = 0;
+	for (size_t i = 0; i < cfg->mix_count; i++) {
+		a->mix[i] = any_sizes(&q->at, &cfg->mix[i], a->mix_size + sizes, a->turn + places);
+		if (a->mix[i].count == 0)
+			return -ENOMEM;
+		sizes += a->mix[i].count;
+		places += a->mix[i].cycle;
+	}
+	return 0;
 }
 
 int queue_any_build(struct queue *q, const struct queue_env *env)
@@ -75,21 +120,23 @@ int queue_any_build(struct queue *q, const struct queue_env *env)
 	a->tx_flow = table(cfg->tx_count, sizeof(*a->tx_flow), env->socket);
 	a->rx_flow = table(cfg->rx_count, sizeof(*a->rx_flow), env->socket);
 	a->size = place = table(2 * (cfg->tx_count + cfg->rx_count), sizeof(*place), env->socket);
-	if (a->tx == NULL || a->tx_flow == NULL || a->rx_flow == NULL || a->size == NULL)
+	if (a->tx == NULL || a->tx_flow == NULL || a->rx_flow == NULL || a->size == NULL ||
+	    mixes_build(q, env) != 0)
 		return -ENOMEM;
 	for (enum pmx_kind kind = PMX_REQUEST; kind <= PMX_REPLY; kind++)
 		a->mask[kind] = any_mask(&q->at, kind);
 	for (size_t i = 0; i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
 		a->tx_flow[i].expect = expect_build(q, env, &f->peer_addr, PMX_REPLY);
-		a->tx_flow[i].request_sizes = one_size(q, place++, f->req_bytes);
-		a->tx_flow[i].reply_sizes = one_size(q, place++, f->rep_bytes);
+		a->tx_flow[i].shift = f->tx_first - f->peer_rx_first;
+		flow_sizes(q, &a->tx_flow[i], &place, f->req_mix, f->req_bytes, f->rep_mix,
+			   f->rep_bytes, &a->tx_counts);
 	}
 	for (size_t i = 0; i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
 		a->rx_flow[i].expect = expect_build(q, env, &f->peer_addr, PMX_REQUEST);
-		a->rx_flow[i].request_sizes = one_size(q, place++, f->req_bytes);
-		a->rx_flow[i].reply_sizes = one_size(q, place++, f->rep_bytes);
+		flow_sizes(q, &a->rx_flow[i], &place, f->req_mix, f->req_bytes, f->rep_mix,
+			   f->rep_bytes, &a->rx_counts);
 		reply_build(q, env, f, &a->rx_flow[i]);
 	}
 	return 0;
@@ -114,4 +161,7 @@ void queue_any_free(struct queue *q)
 	rte_free(q->any.tx_flow);
 	rte_free(q->any.rx_flow);
 	rte_free(q->any.size);
+	rte_free(q->any.mix);
+	rte_free(q->any.mix_size);
+	rte_free(q->any.turn);
 }

@@ -191,7 +191,7 @@ bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct rx_stream 
 	if (ttl == old)
 		return false;
 	*want = ttl;
-	if (!rx_is_flows(q, m, f, kind, flow, s->port, q->plain)) {
+	if (!rx_is_flows(q, m, f, kind, s, q->plain)) {
 		*want = old;
 		return false;
 	}
@@ -279,6 +279,11 @@ static bool count_slow(struct queue *q, struct rx_stream *s, uint32_t trial, uin
 	if (!reply && !has_next_hop(q, s)) {
 		rx->delivered++;
 		rx->reply_unsent++;
+		if (!q->plain) {
+			uint32_t place = seq + rte_be_to_cpu_32(s->peer_stream);
+			by_size_delivered(t->rx_size, &q->any.rx_flow[s->flow], place);
+			by_size_reply_unsent(t->rx_size, &q->any.rx_flow[s->flow], place);
+		}
 		return false;
 	}
 	if (trial_change(q, s, (uint8_t)trial, reply))

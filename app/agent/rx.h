@@ -82,29 +82,36 @@ static inline bool rx_csum_bad(const struct queue *q, const struct rte_mbuf *m)
 		(m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD);
 }
 
-static inline const struct size *rx_size(const struct sizes *sizes, const struct frame *f)
+// Where a frame of the stream stands in the cycles of its sizes.
+static inline uint32_t rx_place(const struct frame *f, enum pmx_kind kind,
+				const struct rx_stream *s)
 {
-	return &sizes->size[size_index(sizes, rx_seq(f))];
+	return rx_seq(f) +
+	       (kind == PMX_REPLY ? be32_pair(f->pmx.stream) : rte_be_to_cpu_32(s->peer_stream));
 }
 
 // Whether the frame is what the plan says of the flow and the stream that its index names.
 static inline bool rx_is_flows(const struct queue *q, struct rte_mbuf *m, const struct frame *f,
-			       enum pmx_kind kind, uint32_t flow, rte_be16_t port, bool plain)
+			       enum pmx_kind kind, const struct rx_stream *s, bool plain)
 {
+	uint32_t flow = s->flow;
+	rte_be16_t port = s->port;
 	if (kind == PMX_REPLY) {
 		const struct tx_flow *t = &q->tx_flow[flow];
 		if (plain)
 			return rx_is_expected(f, &t->reply, RX_DPORT_AT, port) &&
 			       rx_len_ok(m, t->reply_len);
 		const struct any_flow *a = &q->any.tx_flow[flow];
-		return any_is_flows(q, m, f, kind, a, port, rx_size(&a->reply_sizes, f));
+		return any_is_flows(q, m, f, kind, a, port,
+				    any_size_at(&a->reply_sizes, rx_place(f, kind, s)));
 	}
 	const struct rx_flow *r = &q->rx_flow[flow];
 	if (plain)
 		return rx_is_expected(f, &r->request, RX_SPORT_AT, port) &&
 		       rx_len_ok(m, r->request_len);
 	const struct any_flow *a = &q->any.rx_flow[flow];
-	return any_is_flows(q, m, f, kind, a, port, rx_size(&a->request_sizes, f));
+	return any_is_flows(q, m, f, kind, a, port,
+			    any_size_at(&a->request_sizes, rx_place(f, kind, s)));
 }
 
 // Counts a frame of stream s.
@@ -154,7 +161,7 @@ static __rte_always_inline bool rx_reply(struct queue *q, struct rte_mbuf *m, co
 	flow = &q->tx_flow[s->flow];
 	if (unlikely(plain ? !rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
 				     !rx_len_ok(m, flow->reply_len)
-			   : !rx_is_flows(q, m, f, PMX_REPLY, s->flow, s->port, false)) &&
+			   : !rx_is_flows(q, m, f, PMX_REPLY, s, false)) &&
 	    !rx_ttl_changed(q, m, s, PMX_REPLY))
 		goto other;
 	if (rx_csum_bad(q, m))
@@ -168,6 +175,8 @@ static __rte_always_inline bool rx_reply(struct queue *q, struct rte_mbuf *m, co
 	if (unlikely(count == RX_SEEN))
 		return true;
 	struct queue_trial *t = &q->trial[f->pmx.trial];
+	if (!plain)
+		by_size_returned(t->tx_size, &q->any.tx_flow[s->flow], rx_place(f, PMX_REPLY, s));
 	uint64_t rtt_tsc = (now - rx_tsc(f)) & 0xffffffffffff;
 	hist_add(&t->rtt[s->flow * t->rtt_stride], tsc_scale_ns(rtt_tsc, q->ns_mult));
 	if (unlikely(s->owner != q->id))
@@ -244,7 +253,7 @@ static __rte_always_inline enum rx_fate rx_request(struct queue *q, struct rte_m
 				     // knows
 	if (unlikely(plain ? !rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
 				     !rx_len_ok(m, flow->request_len)
-			   : !rx_is_flows(q, m, f, PMX_REQUEST, s->flow, s->port, false)) &&
+			   : !rx_is_flows(q, m, f, PMX_REQUEST, s, false)) &&
 	    !rx_ttl_changed(q, m, s, PMX_REQUEST))
 		goto other;
 	if (rx_csum_bad(q, m))
@@ -255,16 +264,21 @@ static __rte_always_inline enum rx_fate rx_request(struct queue *q, struct rte_m
 			goto other;
 		return RX_FREE;
 	}
+	uint32_t place = plain ? 0 : rx_place(f, PMX_REQUEST, s);
+	const struct any_flow *any = plain ? NULL : &q->any.rx_flow[s->flow];
+	if (!plain)
+		by_size_delivered(q->trial[f->pmx.trial].rx_size, any, place);
 	if (unlikely(!room)) {
 		q->trial[f->pmx.trial].rx[s->flow].reply_unsent++;
+		if (!plain)
+			by_size_reply_unsent(q->trial[f->pmx.trial].rx_size, any, place);
 		return RX_FREE;
 	}
 	m->hash.usr = rte_be_to_cpu_32(load32(f->pmx.stream));
 	if (plain)
 		rx_turn_round(q, m, f, flow, s);
 	else
-		any_turn_round(q, m, f, &q->any.rx_flow[s->flow], s,
-			       rx_size(&q->any.rx_flow[s->flow].request_sizes, f));
+		any_turn_round(q, m, f, any, s, place);
 	return RX_ANSWER;
 other:
 	rx_other(q, m);

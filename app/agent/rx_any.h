@@ -20,6 +20,11 @@ static inline bool any_outer_ok(const struct layout *at, const uint8_t *d)
 	       type == RTE_BE16(RTE_ETHER_TYPE_VLAN);
 }
 
+static inline const struct size *any_size_at(const struct sizes *z, uint32_t place)
+{
+	return &z->size[size_index(z, place)];
+}
+
 // f: where a plain frame would begin for its UDP and pmx headers to stand where this frame's do.
 static inline bool any_is_flows(const struct queue *q, struct rte_mbuf *m, const struct frame *f,
 				enum pmx_kind kind, const struct any_flow *flow, rte_be16_t port,
@@ -67,15 +72,15 @@ static inline void any_copy_head(uint8_t *d, const struct head *h, const struct 
 // As rx_turn_round: to the plan's address, with the plan's size.
 static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, struct frame *f,
 				  const struct any_flow *flow, const struct rx_stream *s,
-				  const struct size *in)
+				  uint32_t place)
 {
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
 	struct pmx_hdr h = f->pmx;
 	uint32_t seq, tsc;
 	memcpy(&seq, h.seq, sizeof(seq));
 	memcpy(&tsc, h.tsc, sizeof(tsc));
-	const struct size *out =
-		&flow->reply_sizes.size[size_index(&flow->reply_sizes, rte_be_to_cpu_32(seq))];
+	const struct size *in = any_size_at(&flow->request_sizes, place),
+			  *out = any_size_at(&flow->reply_sizes, place);
 	uint16_t old = f->udp.dgram_cksum;
 	any_copy_head(d, &flow->reply, &q->at);
 	any_put_lens(d, &q->at, out);

@@ -39,6 +39,8 @@ static void trial_finish(struct queue *q)
 	struct queue_trial *t = &q->trial[q->current];
 	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
 		t->tx[q->tx[i].flow].sent += q->tx[i].seq - q->tx_mark[i];
+		if (!q->plain)
+			queue_book_sizes(q, i, t->tx_size);
 		q->tx_mark[i] = q->tx[i].seq;
 	}
 	q->sending = false;
@@ -58,6 +60,20 @@ static bool is_trials(const struct queue *q, const struct rte_mbuf *m, uint8_t t
 	return type == ip && d[proto_at] == IPPROTO_UDP && queue_frame(q, m)->pmx.trial == trial;
 }
 
+// The same of their counters by size.
+static void unsent_by_size(struct queue *q, struct queue_trial *t, const struct rte_mbuf *m)
+{
+	uint32_t i = m->hash.usr, seq = rx_seq(queue_frame(q, m));
+	if (out_is_request(q, m)) {
+		by_size_unsent(t->tx_size, &q->any.tx_flow[q->tx[i].flow],
+			       seq + queue_tx_index(q, i));
+		return;
+	}
+	const struct rx_stream *s = &q->request[i];
+	by_size_reply_unsent(t->rx_size, &q->any.rx_flow[s->flow],
+			     seq + rte_be_to_cpu_32(s->peer_stream));
+}
+
 // Frames of a closing trial that the PMD never took: they were not sent.
 static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
 {
@@ -75,6 +91,8 @@ static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
 		} else {
 			t->rx[q->request[m->hash.usr].flow].reply_unsent++;
 		}
+		if (!q->plain)
+			unsent_by_size(q, t, m);
 		rte_pktmbuf_free(m);
 	}
 	q->out_count = kept;

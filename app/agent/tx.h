@@ -58,7 +58,9 @@ static inline void tx_build_any(const struct queue *q, uint32_t i, struct rte_mb
 	const struct head *h = &q->any.tx[i];
 	const struct sizes *sizes = &q->any.tx_flow[s->flow].request_sizes;
 	uint32_t seq = (uint32_t)s->seq++, seq_be = rte_cpu_to_be_32(seq);
-	const struct size *size = &sizes->size[size_index(sizes, seq)];
+	const struct size *size = &sizes->size[0];
+	if (sizes->turn != NULL)
+		size = &sizes->size[size_index(sizes, seq + queue_tx_index(q, i))];
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
 	struct frame *f = queue_frame(q, m);
 	memcpy(d, h, sizeof(*h)); // behind the header it has zeros, as the payload

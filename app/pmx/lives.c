@@ -103,6 +103,8 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 		memcpy(to->peer, from->peer, sizeof(to->peer));
 		to->req_bytes = from->req_bytes;
 		to->rep_bytes = from->rep_bytes;
+		to->req_mix = from->req_mix;
+		to->rep_mix = from->rep_mix;
 		to->streams = from->streams;
 		ttl_join(&to->ttl_min, &to->ttl_max, from->ttl_min, from->ttl_max);
 		to->layer = from->layer;
@@ -111,14 +113,16 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 
 			*c = from->trial[t];
 			c->rtt = NULL;
-			if (packed_copy(&c->rtt, from->trial[t].rtt) < 0)
+			c->by_size = NULL;
+			if (packed_copy(&c->rtt, from->trial[t].rtt) < 0 ||
+			    uints_copy(&c->by_size, from->trial[t].by_size) < 0)
 				return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-static void add_rx(struct result *out, size_t trial_at, const struct result *r)
+static int add_rx(struct result *out, size_t trial_at, const struct result *r)
 {
 	for (size_t i = 0; i < r->rx_count; i++) {
 		const struct result_flow_rx *from = &r->rx[i];
@@ -130,10 +134,19 @@ static void add_rx(struct result *out, size_t trial_at, const struct result *r)
 		memcpy(to->peer, from->peer, sizeof(to->peer));
 		to->req_bytes = from->req_bytes;
 		to->rep_bytes = from->rep_bytes;
+		to->req_mix = from->req_mix;
+		to->rep_mix = from->rep_mix;
 		to->layer = from->layer;
 		ttl_join(&to->ttl_min, &to->ttl_max, from->ttl_min, from->ttl_max);
-		memcpy(&to->trial[trial_at], from->trial, r->trial_count * sizeof(*to->trial));
+		for (size_t t = 0; t < r->trial_count; t++) {
+			struct rx_counts *c = &to->trial[trial_at + t];
+
+			*c = from->trial[t];
+			if (uints_copy(&c->by_size, from->trial[t].by_size) < 0)
+				return -ENOMEM;
+		}
 	}
+	return 0;
 }
 
 static void add_count(uint64_t *sum, uint64_t v)
@@ -217,8 +230,9 @@ static int add_life(struct result *out, size_t trial_at, const struct result *r)
 		add_count(&out->drop[d], r->drop[d]);
 	add_port(&out->port, &r->port);
 	add_icmp(&out->icmp, &r->icmp);
-	add_rx(out, trial_at, r);
-	int rc = add_tx(out, trial_at, r);
+	int rc = add_rx(out, trial_at, r);
+	if (rc == 0)
+		rc = add_tx(out, trial_at, r);
 	rc = rc < 0 ? rc : add_hops(out, r);
 	return rc < 0 ? rc : hist_copy(&out->lateness, r->lateness);
 }
@@ -262,13 +276,38 @@ static void cut_rows(struct result *out, const struct extent *x)
 		free(out->rx[i].trial);
 }
 
-int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, struct result *out,
-	       struct err *e)
+static bool same_mixes(const struct result *a, const struct result *b)
 {
-	struct extent x = extent_of(life, n);
-	size_t at = 0;
+	bool same = a->mix_count == b->mix_count;
 
-	*out = (struct result){ 0 };
+	for (size_t i = 0; same && i < a->mix_count; i++) {
+		const struct uints *x = a->mix[i].cycle, *y = b->mix[i].cycle;
+
+		same = x->count == y->count && memcmp(x->v, y->v, x->count * sizeof(x->v[0])) == 0;
+	}
+	return same;
+}
+
+static int copy_mixes(struct result *out, const struct result *r)
+{
+	int rc = 0;
+
+	if (r->mix_count == 0)
+		return 0;
+	out->mix = calloc(r->mix_count, sizeof(*out->mix));
+	if (out->mix == NULL)
+		return -ENOMEM;
+	out->mix_count = r->mix_count;
+	for (size_t i = 0; rc == 0 && i < r->mix_count; i++)
+		rc = uints_copy(&out->mix[i].cycle, r->mix[i].cycle);
+	return rc;
+}
+
+// What must be the same in all of them for their sums to mean anything.
+static int lives_check(const struct result *const *life, size_t n, struct err *e)
+{
+	const struct rotation *first = &life[0]->rotation;
+
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(life[i]->host, life[0]->host) != 0 ||
 		    strcmp(life[i]->run_id, life[0]->run_id) != 0)
@@ -277,17 +316,39 @@ int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, stru
 				       "'%s', run '%s'",
 				       life[i]->host, life[i]->run_id, life[0]->host,
 				       life[0]->run_id);
-	for (size_t i = 1; i < n; i++)
-		if (life[i]->rotation.layers != life[0]->rotation.layers ||
-		    life[i]->rotation.dwell_ns != life[0]->rotation.dwell_ns)
+	for (size_t i = 1; i < n; i++) {
+		const struct rotation *r = &life[i]->rotation;
+
+		if (r->layers != first->layers || r->dwell_ns != first->dwell_ns)
 			return err_set(
 				e, EINVAL,
 				"the results of host '%s' are of different rotations and "
 				"cannot be added up: stop and start to change peers or dwell",
 				life[0]->host);
-	int rc = result_alloc(out, x.trials, x.tx, x.rx, x.queues);
-	if (rc == 0)
+		if (!same_mixes(life[i], life[0]))
+			return err_set(e, EINVAL,
+				       "the results of host '%s' are of different mixes of sizes "
+				       "and cannot be added up: stop and start to change a mix",
+				       life[0]->host);
+	}
+	return 0;
+}
+
+int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, struct result *out,
+	       struct err *e)
+{
+	struct extent x = extent_of(life, n);
+	size_t at = 0;
+
+	*out = (struct result){ 0 };
+	int rc = lives_check(life, n, e);
+	if (rc < 0)
+		return rc;
+	rc = result_alloc(out, x.trials, x.tx, x.rx, x.queues);
+	if (rc == 0) {
 		out->tx_count = out->rx_count = 0; // those in use so far
+		rc = copy_mixes(out, life[0]);
+	}
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		rc = add_life(out, at, life[i]);
 		at += life[i]->trial_count;

@@ -135,8 +135,9 @@ void sample_result(struct result *r)
 	r->rotation = (struct rotation){ 7, 2000000000 };
 	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103, 0 };
 	r->trial[1] = (struct trial){ 1, TRIAL_MEASURE, 104, 105, 0, 3000000000 };
-	r->tx[0] = (struct result_flow_tx){ "b", 18, 470, 4, 5000.5, 6, 61, 62, r->tx[0].trial };
-	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL };
+	r->tx[0] =
+		(struct result_flow_tx){ "b", 18, 470, 4, 5000.5, 6, 61, 62, 0, 0, r->tx[0].trial };
+	r->tx[0].trial[0] = (struct tx_counts){ 1, 2, 3, 4, 5, 6, 7, NULL, NULL };
 	// above 2^53, where a double would round
 	r->tx[0].trial[1] = (struct tx_counts){ 9007199254740993,
 						12,
@@ -145,10 +146,11 @@ void sample_result(struct result *r)
 						15,
 						COUNTER_UNKNOWN,
 						17,
-						sample_packed(9500, 1, 123456, 41) };
-	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, 5, 0, 0, r->rx[0].trial };
-	r->rx[0].trial[0] = (struct rx_counts){ 21, 22, 23, 24, 25, 26 };
-	r->rx[0].trial[1] = (struct rx_counts){ INT64_MAX, 32, 33, 34, 35, 36 };
+						sample_packed(9500, 1, 123456, 41),
+						NULL };
+	r->rx[0] = (struct result_flow_rx){ "b", 19, 471, 5, 0, 0, 0, 0, r->rx[0].trial };
+	r->rx[0].trial[0] = (struct rx_counts){ 21, 22, 23, 24, 25, 26, NULL };
+	r->rx[0].trial[1] = (struct rx_counts){ INT64_MAX, 32, 33, 34, 35, 36, NULL };
 	r->queue[0].trial[0] = (struct queue_counts){ 41, 42, 43, 44, 45, 46, 47, 48, 49 };
 	r->queue[0].trial[1] = (struct queue_counts){ 51, 52, 53, 54, 55, 56, 57, 58, 59 };
 	r->queue[1].trial[0] = (struct queue_counts){ 61, 62, 63, 64, 65, 66, 67, 68, 69 };

@@ -23,6 +23,7 @@ struct form {
 	bool v6;
 	size_t tags;
 	uint32_t request, reply;
+	const struct size_mix *mix; // [2] of requests and replies, or NULL
 };
 
 struct end {
@@ -84,6 +85,12 @@ static struct end *end_make(const struct form *f, unsigned host, uint16_t id)
 				   .rx_count = host == 1 };
 	if (f->tags == 1)
 		n->cfg.vlan[0] = 100;
+	if (f->mix != NULL) {
+		n->cfg.mix = (struct size_mix *)(uintptr_t)f->mix;
+		n->cfg.mix_count = 2;
+		n->tx.req_mix = n->rx.req_mix = 1;
+		n->tx.rep_mix = n->rx.rep_mix = 2;
+	}
 	n->cfg.port.queues = 1;
 	n->cfg.port.burst = 32;
 	n->q = queue_create(
@@ -244,7 +251,8 @@ static void every_layout_and_size(void **state)
 		for (size_t tags = 0; tags < 3; tags++)
 			for (size_t i = 0; i < COUNT_OF(size); i++)
 				for (size_t j = 0; j < COUNT_OF(size); j++)
-					exchange(&(struct form){ v6, tags, size[i], size[j] });
+					exchange(
+						&(struct form){ v6, tags, size[i], size[j], NULL });
 }
 
 // Offsets whose bits may be anything: source MAC, priority, TOS or class and label, identification,
@@ -282,7 +290,7 @@ static void one_wrong_bit_is_refused(void **state)
 	(void)state;
 	for (int v6 = 0; v6 < 2; v6++)
 		for (size_t tags = 0; tags < 3; tags++) {
-			struct form f = { v6, tags, 64, 64 };
+			struct form f = { v6, tags, 64, 64, NULL };
 			struct end *a = end_make(&f, 0, 0), *b = end_make(&f, 1, 1);
 			uint64_t refused = 0;
 			meet(a, b);
@@ -307,7 +315,7 @@ static void one_wrong_bit_is_refused(void **state)
 // The tag stands beside the frame when the driver took it out.
 static void a_stripped_tag_is_put_back(void **state)
 {
-	struct form f = { false, 1, 18, 18 }, plain = { false, 0, 18, 18 };
+	struct form f = { false, 1, 18, 18, NULL }, plain = { false, 0, 18, 18, NULL };
 	struct end *a = end_make(&plain, 0, 0), *b = end_make(&f, 1, 1),
 		   *c = end_make(&plain, 1, 2);
 	(void)state;
@@ -334,7 +342,7 @@ static void ttls_are_kept(void **state)
 	static const uint8_t ttl[] = { 60, 58, 58, 59, 60, 255, 1 };
 	(void)state;
 	for (int v6 = 0; v6 < 2; v6++) {
-		struct form f = { v6, 0, 18, 18 };
+		struct form f = { v6, 0, 18, 18, NULL };
 		struct end *a = end_make(&f, 0, 0), *b = end_make(&f, 1, 1);
 		meet(a, b);
 		for (size_t i = 0; i < COUNT_OF(ttl); i++) {
@@ -362,7 +370,7 @@ static void mbufs_come_back(void **state)
 	struct rng g = rng_open("hostile");
 	(void)state;
 	for (int form = 0; form < 6; form++) {
-		struct form f = { form >= 3, form % 3, 64, 200 };
+		struct form f = { form >= 3, form % 3, 64, 200, NULL };
 		struct end *a = end_make(&f, 0, 0), *b = end_make(&f, 1, 1);
 		meet(a, b);
 		unsigned int free_mbufs = rte_mempool_avail_count(b->q->rx_pool);
@@ -391,6 +399,115 @@ static void mbufs_come_back(void **state)
 	}
 }
 
+static uint32_t mix_at(const struct size_mix *m, uint32_t seq, uint32_t stream)
+{
+	return (uint32_t)m->cycle->v[mix_place(seq, stream, m->cycle->count)];
+}
+
+// Every packet of a mix has the size of its place, and the counters by size say as many. With
+// `lose` every fifth request and every seventh reply does not come.
+static void exchange_mix(bool v6, size_t tags, const struct size_mix *mix, bool lose)
+{
+	enum { SIZES = 8, PACKETS = 21 * STREAMS };
+	struct form f = { v6, tags, mix_largest(&mix[0]), mix_largest(&mix[1]), mix };
+	struct end *a = end_make(&f, 0, 0), *b = end_make(&f, 1, 1);
+	struct mix_size size[2][64];
+	size_t n[2] = { mix_sizes(&mix[0], size[0]), mix_sizes(&mix[1], size[1]) };
+	uint64_t sent[SIZES] = { 0 }, there[SIZES] = { 0 }, back[SIZES] = { 0 };
+	meet(a, b);
+	atomic_store(&a->shared.armed, true);
+	trial_step(a->q, 0);
+	for (uint32_t i = 0; i < PACKETS; i++) {
+		uint32_t seq = i / STREAMS, stream = i % STREAMS;
+		uint32_t asked = mix_at(&mix[0], seq, stream), owed = mix_at(&mix[1], seq, stream);
+		size_t at[2] = { mix_find(size[0], n[0], asked),
+				 n[0] + mix_find(size[1], n[1], owed) };
+		struct rte_mbuf *m = ask(a, stream);
+		check_head(&f, m, asked);
+		sent[at[0]]++;
+		sent[at[1]]++;
+		if (lose && i % 5 == 0) {
+			rte_pktmbuf_free(m);
+			continue;
+		}
+		give(b->q, carry(b, m));
+		m = take_out(b->q);
+		if (m == NULL)
+			fail_msg("no reply to %u, %lu drops", i, drops(b->q));
+		check_head(&f, m, owed);
+		there[at[0]]++;
+		there[at[1]]++;
+		if (lose && i % 7 == 0) {
+			rte_pktmbuf_free(m);
+			continue;
+		}
+		give(a->q, carry(a, m));
+		back[at[0]]++;
+		back[at[1]]++;
+	}
+	assert_int_equal(drops(a->q) + drops(b->q), 0);
+	assert_int_equal(a->q->any.tx_counts, n[0] + n[1]);
+	a->q->out_count = b->q->out_count = 0;
+	trial_step(a->q, 1000000000);
+	trial_step(a->q, 3000000000);
+	for (size_t i = 0; i < n[0] + n[1]; i++) {
+		assert_int_equal(a->q->trial[0].tx_size[i].sent, sent[i]);
+		assert_int_equal(a->q->trial[0].tx_size[i].returned, back[i]);
+		assert_int_equal(b->q->trial[0].rx_size[i].delivered, there[i]);
+		assert_int_equal(b->q->trial[0].rx_size[i].reply_unsent, 0);
+	}
+	end_drop(a);
+	end_drop(b);
+}
+
+static void mixes_are_exact(void **state)
+{
+	static const struct mix_size imix[] = { { 18, 7 }, { 548, 4 }, { 1472, 1 } },
+				     back[] = { { 1472, 2 }, { 19, 1 } }, one[] = { { 100, 1 } };
+	struct size_mix mix[2] = { { mix_interleave(imix, 3) }, { mix_interleave(back, 2) } };
+	struct size_mix same[2] = { mix[0], mix[0] },
+			flat[2] = { mix[0], { mix_interleave(one, 1) } };
+	(void)state;
+	for (int v6 = 0; v6 < 2; v6++)
+		for (size_t tags = 0; tags < 3; tags++)
+			for (int lose = 0; lose < 2; lose++) {
+				exchange_mix(v6, tags, mix, lose);
+				exchange_mix(v6, tags, same, lose);
+				exchange_mix(v6, tags, flat, lose);
+			}
+	free(mix[0].cycle);
+	free(mix[1].cycle);
+	free(flat[1].cycle);
+}
+
+// The run of sequences over the end of 32 bits, against one at a time.
+static void sent_by_size_is_exact(void **state)
+{
+	static const struct mix_size part[] = { { 18, 7 }, { 548, 4 }, { 1472, 1 } };
+	struct size_mix mix = { mix_interleave(part, 3) };
+	struct layout at = layout_make(false, 0);
+	struct size size[3];
+	uint16_t turn[12];
+	struct any_flow flow = { .request_sizes = any_sizes(&at, &mix, size, turn),
+				 .reply_sizes = { .cycle = 1 },
+				 .counts = { 1, 4 } };
+	static const uint32_t from[] = { 0, 5, 11, UINT32_MAX - 30, UINT32_MAX };
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(from); i++)
+		for (uint32_t n = 0; n < 100; n++) {
+			struct tx_by_size c[5] = { 0 }, want[5] = { 0 };
+			by_size_sent(c, &flow, from[i], n);
+			for (uint32_t k = 0; k < n; k++) {
+				uint32_t place = from[i] + k;
+				assert_int_equal(size_index(&flow.request_sizes, place),
+						 turn[place % 12]);
+				want[1 + turn[place % 12]].sent++;
+			}
+			assert_memory_equal(c, want, sizeof(c));
+		}
+	free(mix.cycle);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +516,8 @@ int main(void)
 		cmocka_unit_test(a_stripped_tag_is_put_back),
 		cmocka_unit_test(ttls_are_kept),
 		cmocka_unit_test(mbufs_come_back),
+		cmocka_unit_test(mixes_are_exact),
+		cmocka_unit_test(sent_by_size_is_exact),
 	};
 	char dir[] = "/tmp/pmx-test-XXXXXX",
 	     *argv[] = { "test_any",	   "--no-huge",	  "-m",		 "512",	  "--no-pci",

@@ -131,9 +131,9 @@ static void refused(void **state)
 		{ "port", "null", "$.port: null: expected an object" },
 		{ "tx", "{}", "$.tx: an object: expected an array" },
 		{ "tx.1", "[[[[[[]]]]]]", "$.tx[1]: an array: expected an object" },
-		{ "version", "1", "$.version: 1: expected 2" },
-		{ "version", "\"1\"", "$.version: \"1\": expected 2" },
-		{ "version", "1.0", "$.version: 1: expected 2" },
+		{ "version", "1", "$.version: 1: expected 3" },
+		{ "version", "\"1\"", "$.version: \"1\": expected 3" },
+		{ "version", "1.0", "$.version: 1: expected 3" },
 		// integers
 		{ "cookie", "65536", "$.cookie: 65536: expected an integer from 0 to 65535" },
 		{ "cookie", "-1", "$.cookie: -1: expected an integer from 0 to 65535" },
@@ -254,6 +254,48 @@ static void refused(void **state)
 	}
 }
 
+// {key: value} pairs on top of the sample, and what is said of them.
+static void mixes(void **state)
+{
+	static const struct {
+		const char *mixes, *req_mix, *msg;
+	} t[] = {
+		{ "[{\"cycle\": [18, 18, 64]}]", "1", NULL },
+		{ "[{\"cycle\": [64]}]", "0", NULL },
+		{ "[{\"cycle\": [18, 65]}]", "1",
+		  "$.tx[1].req_bytes: 64: expected the largest of its mix, 65" },
+		{ "[{\"cycle\": [18, 64]}]", "2",
+		  "$.tx[1].req_mix: 2: expected at most 1, as mixes" },
+		{ "[]", "1", "$.tx[1].req_mix: 1: expected at most 0, as mixes" },
+		{ "[{\"cycle\": []}]", "0", "$.mixes[0]: cycle: expected 1 to 16384 sizes" },
+		{ "[{\"cycle\": null}]", "0", "$.mixes[0]: cycle: expected 1 to 16384 sizes" },
+		{ "[{\"cycle\": [17]}]", "0",
+		  "$.mixes[0]: cycle[0]: 17: expected an integer from 18 to 65507" },
+		{ "[{\"cycle\": [-1]}]", "0",
+		  "$.mixes[0].cycle[0]: expected an integer from 0 to 2^63-1" },
+		{ "[{\"cycle\": 64}]", "0",
+		  "$.mixes[0].cycle: expected null or an array of at most 4194304 integers" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct err e = { 0 };
+		struct hostcfg c;
+		json_t *v = sample_json(), *again;
+		json_edit(&v, "mixes", t[i].mixes);
+		json_edit(&v, "tx.1.req_mix", t[i].req_mix);
+		assert_int_equal(hostcfg_read(v, &c, &e), t[i].msg == NULL ? 0 : -EINVAL);
+		assert_string_equal(e.msg, t[i].msg == NULL ? "" : t[i].msg);
+		if (t[i].msg == NULL) {
+			again = hostcfg_write(&c);
+			assert_true(json_equal(v, again));
+			json_decref(again);
+			hostcfg_free(&c);
+		}
+		json_decref(v);
+	}
+}
+
 static void too_many_elements(void **state)
 {
 	struct hostcfg c;
@@ -355,6 +397,7 @@ int main(void)
 		cmocka_unit_test(fields_come_back),
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(mixes),
 		cmocka_unit_test(too_many_elements),
 		cmocka_unit_test(broken_files),
 		cmocka_unit_test(a_giant_file_is_not_read),

@@ -129,7 +129,7 @@ static void refused(void **state)
 	static const struct {
 		const char *path, *value, *msg;
 	} t[] = {
-		{ "version", "1", "$.version: 1: expected 2" },
+		{ "version", "1", "$.version: 1: expected 3" },
 		{ "hots", "1", "$: unknown key 'hots', did you mean 'host'?" },
 		{ "layers", "0", "$.dwell_ns: 2000000000: does not go with 0 layers" },
 		{ "dwell_ns", "0", "$.dwell_ns: 0: does not go with 7 layers" },
@@ -384,7 +384,7 @@ static void text_is_read(void **state)
 	free(compact);
 	free(wide);
 	json_decref(v);
-	assert_true(text_refused("{\"version\":1}", "x: $.version: 1: expected 2") < 0);
+	assert_true(text_refused("{\"version\":1}", "x: $.version: 1: expected 3") < 0);
 }
 
 // Changed in one place each: the reader of the text never takes what the other refuses.
