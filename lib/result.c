@@ -20,13 +20,18 @@ static const char *const trial_kind_name[] = {
 
 const char *const drop_reason_name[DROP_REASONS] = {
 	[DROP_L2] = "l2",
+	[DROP_VLAN] = "vlan",
 	[DROP_ADDRESS] = "address",
+	[DROP_OWN] = "own",
 	[DROP_PROTOCOL] = "protocol",
 	[DROP_PORT] = "port",
 	[DROP_COOKIE] = "cookie",
 	[DROP_STREAM] = "stream",
 	[DROP_MALFORMED] = "malformed",
+	[DROP_CHECKSUM] = "checksum",
+	[DROP_OPTIONS] = "options",
 	[DROP_FRAGMENT] = "fragment",
+	[DROP_NEIGHBOUR] = "neighbour",
 	[DROP_SLOW] = "slow",
 	[DROP_NOMBUF] = "nombuf",
 };

@@ -49,16 +49,22 @@ struct queue_counts { // one queue, one trial
 
 // Frames that are none of the run's: why not. Whole run, all queues.
 enum drop_reason {
-	DROP_L2,	// other MAC, VLAN tag, EtherType
+	DROP_L2,	// other MAC, EtherType
+	DROP_VLAN,	// other tags than ours
 	DROP_ADDRESS,	// IP destination is not ours
+	DROP_OWN,	// from our own address: another host has it, or the network loops
 	DROP_PROTOCOL,	// IP but neither UDP nor answered ICMP
 	DROP_PORT,	// UDP to another port
 	DROP_COOKIE,	// pmx header of another run
 	DROP_STREAM,	// stream not in the plan, or addresses/ports that are not the stream's
-	DROP_MALFORMED, // short, bad lengths, bad version or kind, IP options, bad checksum flag
+	DROP_MALFORMED, // short, bad lengths, bad version or kind
+	DROP_CHECKSUM,	// the IPv4 header's; any that the NIC marked bad
+	DROP_OPTIONS,	// IPv4 options, IPv6 extension headers but Fragment
 	DROP_FRAGMENT,
-	DROP_SLOW,   // ARP/ICMP that has no answer here, or more than is taken
-	DROP_NOMBUF, // no mbuf for a request that was due (it stays due)
+	DROP_NEIGHBOUR, // ARP/ND that gives a known neighbour another MAC, while the old one may
+			// answer
+	DROP_SLOW,	// ARP/ICMP that has no answer here, or more than is taken
+	DROP_NOMBUF,	// no mbuf for a request that was due (it stays due)
 	DROP_REASONS
 };
 extern const char *const drop_reason_name[DROP_REASONS];

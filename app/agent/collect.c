@@ -258,7 +258,8 @@ int collect(const struct agent *a, uint32_t rtt_of, struct result *r)
 		for (int d = 0; d < DROP_REASONS; d++)
 			r->drop[d] += a->queue[q]->drop[d];
 	}
-	r->drop[DROP_SLOW] += a->neigh.ignored;
+	for (int d = 0; d < DROP_REASONS; d++)
+		r->drop[d] += a->neigh.drop[d];
 	for (size_t f = 0; f < r->rx_count; f++) {
 		for (size_t t = 0; t < r->trial_count; t++)
 			r->rx[f].trial[t].replied =

@@ -56,10 +56,17 @@ bool hop_answer(struct hop *h, const struct rte_ether_addr *mac, uint64_t now_ns
 	return news;
 }
 
+bool hop_disputes(const struct hop *h, const struct rte_ether_addr *mac)
+{
+	return h->known && h->asked < UNICAST_TRIES && !rte_is_same_ether_addr(&h->mac, mac);
+}
+
 void hop_doubt(struct hop *h, uint64_t now_ns)
 {
-	if (h->asked == 0)
-		h->ask_ns = now_ns;
+	if (h->asked > 0 || now_ns < h->doubt_ns)
+		return;
+	h->ask_ns = now_ns;
+	h->doubt_ns = now_ns + RETRY_NS;
 }
 
 uint64_t hop_silent_ns(const struct hop *h, uint64_t now_ns)

@@ -19,6 +19,7 @@ struct hop {
 	uint64_t ask_ns;    // next time to ask
 	uint64_t again_ns;  // after an answer
 	uint64_t answer_ns; // of the last
+	uint64_t doubt_ns;  // not before it is another MAC a reason to ask at once
 	uint64_t changes;   // of its MAC after the first answer
 	uint64_t silences;  // how often it stopped to answer
 };
@@ -36,7 +37,10 @@ void hop_asked(struct hop *h, bool sent, uint64_t now_ns);
 void hop_confirm(struct hop *h, uint64_t now_ns);
 // It is there, at this MAC. True: that is news.
 bool hop_answer(struct hop *h, const struct rte_ether_addr *mac, uint64_t now_ns);
-// Somebody hints at another MAC without being sure of it: ask soon.
+// Whether this is another MAC while the known one was not asked in vain, as often as it is asked
+// alone: then nobody may take its place.
+bool hop_disputes(const struct hop *h, const struct rte_ether_addr *mac);
+// Somebody hints at another MAC, or claims it: ask soon, four times a second at most.
 void hop_doubt(struct hop *h, uint64_t now_ns);
 // For how long it has not answered; 0 = it does, or never did.
 uint64_t hop_silent_ns(const struct hop *h, uint64_t now_ns);

@@ -122,8 +122,12 @@ static bool option_read(const struct nd_frame *f, uint16_t bytes, uint8_t type,
 	for (; end - p >= 8 && p[1] != 0; p += 8 * p[1]) {
 		if (p[0] != type || p[1] != 1)
 			continue;
-		memcpy(mac, p + 2, sizeof(*mac));
-		return rte_is_valid_assigned_ether_addr(mac);
+		struct rte_ether_addr found;
+		memcpy(&found, p + 2, sizeof(found));
+		if (!rte_is_valid_assigned_ether_addr(&found))
+			return false;
+		*mac = found;
+		return true;
 	}
 	return false;
 }
@@ -136,7 +140,10 @@ static void neighbour_read(const struct nd_self *self, const struct rte_mbuf *m,
 	if (bytes < offsetof(struct nd_frame, option) || f->head.ip.hop_limits != HOP_LIMIT ||
 	    f->head.code != 0)
 		return;
-	memcpy(nd->who.b, ask ? f->head.ip.src_addr : f->target, sizeof(nd->who.b));
+	if (!ask)
+		memcpy(nd->who.b, f->target, sizeof(nd->who.b));
+	if (nd->who.b[0] == 0xff) // a group has no MAC of its own, and asks nothing
+		return;
 	nd->has_mac = option_read(f, bytes, ask ? ND_OPT_SOURCE_LINKADDR : ND_OPT_TARGET_LINKADDR,
 				  &nd->mac);
 	nd->kind = ND_TOLD;
@@ -145,8 +152,6 @@ static void neighbour_read(const struct nd_self *self, const struct rte_mbuf *m,
 	if (!ask || memcmp(f->target, self->addr.b, sizeof(f->target)) != 0)
 		return;
 	nd->kind = ND_ASKED;
-	if (!nd->has_mac)
-		nd->mac = f->head.eth.src_addr;
 }
 
 // Whether an error is for UDP that we sent: what it quotes says so.
@@ -178,6 +183,8 @@ struct nd nd_read(const struct nd_self *self, const struct rte_mbuf *m)
 	struct nd nd = { .kind = ND_OTHER };
 	if (m->data_len < sizeof(*f))
 		return nd;
+	memcpy(nd.who.b, f->ip.src_addr, sizeof(nd.who.b));
+	nd.mac = f->eth.src_addr;
 	uint32_t bytes =
 		(uint32_t)offsetof(struct icmp6_frame, type) + rte_be_to_cpu_16(f->ip.payload_len);
 	if (bytes < sizeof(*f) || bytes > m->data_len || m->nb_segs != 1 || csum_of(f) != f->csum)

@@ -26,12 +26,12 @@ enum nd_kind {
 
 struct nd {
 	enum nd_kind kind;
-	bool has_mac;
-	bool solicited;	    // ND_TOLD: the answer to a solicitation
-	bool override;	    // its MAC is meant to take the place of another
-	struct ip_addr who; // whose MAC it says
-	struct rte_ether_addr mac;
-	uint32_t mtu; // ND_TOO_BIG
+	bool has_mac;		   // it says the MAC of who
+	bool solicited;		   // ND_TOLD: the answer to a solicitation
+	bool override;		   // its MAC is meant to take the place of another
+	struct ip_addr who;	   // else the sender,
+	struct rte_ether_addr mac; // and the frame's source
+	uint32_t mtu;		   // ND_TOO_BIG
 };
 
 // What a frame of IPv6 and ICMPv6 says. Checksum, hop limit (255 of ND) and lengths are judged.

@@ -185,57 +185,78 @@ static struct hop *find_hop(struct neigh_table *t, const struct ip_addr *addr)
 	return NULL;
 }
 
-// RFC 826 merge: what anybody says of an address we talk to. False: of none of ours.
-static bool learn(struct neigh_table *t, const struct ip_addr *who,
-		  const struct rte_ether_addr *mac, uint64_t now_ns)
+// What is said of an address's MAC: of one that we have nothing to do with, or believed, or not.
+enum claim { CLAIM_STRANGER, CLAIM_TAKEN, CLAIM_REFUSED };
+
+// RFC 826 merge: what anybody says of an address we talk to, but for one who takes its traffic from
+// a neighbour that is there.
+static enum claim learn(struct neigh_table *t, const struct ip_addr *who,
+			const struct rte_ether_addr *mac, uint64_t now_ns)
 {
 	struct hop *n = find_hop(t, who);
-	if (n != NULL && hop_answer(n, mac, now_ns))
+	if (n == NULL)
+		return CLAIM_STRANGER;
+	if (hop_disputes(n, mac)) {
+		hop_doubt(n, now_ns);
+		return CLAIM_REFUSED;
+	}
+	if (hop_answer(n, mac, now_ns))
 		publish(t);
-	return n != NULL;
+	return CLAIM_TAKEN;
 }
 
 // RFC 4861, 7.2.5: one that does not override says no more than that there may be another MAC; one
 // without a MAC, solicited, that the known one is right.
-static bool learn_nd(struct neigh_table *t, const struct nd *nd, uint64_t now_ns)
+static enum claim learn_nd(struct neigh_table *t, const struct nd *nd, uint64_t now_ns)
 {
 	struct hop *n = find_hop(t, &nd->who);
 	if (n == NULL)
-		return false;
+		return CLAIM_STRANGER;
 	if (!nd->has_mac && nd->solicited && n->known)
 		hop_confirm(n, now_ns);
-	else if (nd->has_mac && !nd->override && n->known &&
-		 !rte_is_same_ether_addr(&n->mac, &nd->mac))
-		hop_doubt(n, now_ns);
-	else if (nd->has_mac)
-		learn(t, &nd->who, &nd->mac, now_ns);
-	return true;
+	if (!nd->has_mac)
+		return CLAIM_TAKEN;
+	if (nd->override || !n->known || rte_is_same_ether_addr(&n->mac, &nd->mac))
+		return learn(t, &nd->who, &nd->mac, now_ns);
+	hop_doubt(n, now_ns);
+	return CLAIM_REFUSED;
 }
 
-static void ignore(struct neigh_table *t, struct rte_mbuf *m)
+static void drop(struct neigh_table *t, struct rte_mbuf *m, enum drop_reason reason)
 {
-	t->ignored++;
+	t->drop[reason]++;
 	rte_pktmbuf_free(m);
+}
+
+// Done with: a frame that asked nothing.
+static void done(struct neigh_table *t, struct rte_mbuf *m, enum claim claim)
+{
+	if (claim == CLAIM_TAKEN)
+		rte_pktmbuf_free(m);
+	else
+		drop(t, m, claim == CLAIM_REFUSED ? DROP_NEIGHBOUR : DROP_SLOW);
 }
 
 static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 {
 	struct arp_frame *f = rte_pktmbuf_mtod(m, struct arp_frame *);
 	struct rte_arp_hdr a = f->arp;
+	const struct ip_addr who = IP4(rte_be_to_cpu_32(a.arp_data.arp_sip));
 	if (a.arp_hardware != RTE_BE16(RTE_ARP_HRD_ETHER) ||
-	    a.arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
+	    a.arp_protocol != RTE_BE16(RTE_ETHER_TYPE_IPV4) || a.arp_hlen != RTE_ETHER_ADDR_LEN ||
+	    a.arp_plen != sizeof(a.arp_data.arp_sip) ||
 	    !rte_is_valid_assigned_ether_addr(&a.arp_data.arp_sha)) {
-		ignore(t, m);
+		drop(t, m, DROP_MALFORMED);
 		return;
 	}
-	bool known =
-		learn(t, &IP4(rte_be_to_cpu_32(a.arp_data.arp_sip)), &a.arp_data.arp_sha, now_ns);
-	if (a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
+	enum claim claim = learn(t, &who, &a.arp_data.arp_sha, now_ns);
+	if (claim == CLAIM_STRANGER && ip_eq(&who, &t->cfg->addr)) {
+		drop(t, m, DROP_OWN);
+		return;
+	}
+	if (claim == CLAIM_REFUSED || a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
 	    a.arp_data.arp_tip != addr_be(&t->cfg->addr)) {
-		if (known)
-			rte_pktmbuf_free(m);
-		else
-			ignore(t, m);
+		done(t, m, claim);
 		return;
 	}
 	arp_fill(t, f, RTE_ARP_OP_REPLY, &a.arp_data.arp_sha, &a.arp_data.arp_sha,
@@ -274,6 +295,14 @@ static bool take_icmp_error(struct neigh_table *t, const struct rte_mbuf *m)
 	return true;
 }
 
+// An answer goes to one host that may have asked: no group is made to hear from us.
+static bool is_one_host(const struct ip_addr *addr, const struct rte_ether_addr *mac)
+{
+	const struct ip_addr none = ip_is4(addr) ? IP4(0) : (struct ip_addr){ { 0 } };
+	bool group = ip_is4(addr) ? ip4_of(addr) >= 0xe0000000 : addr->b[0] == 0xff;
+	return !group && !ip_eq(addr, &none) && rte_is_valid_assigned_ether_addr(mac);
+}
+
 static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 {
 	struct {
@@ -281,14 +310,19 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 		struct rte_ipv4_hdr ip;
 		struct rte_icmp_hdr icmp;
 	} __attribute__((packed, aligned(2))) *f = rte_pktmbuf_mtod(m, void *);
-	uint16_t total = rte_be_to_cpu_16(f->ip.total_length);
+	uint32_t total = rte_be_to_cpu_16(f->ip.total_length), icmp = total - sizeof(f->ip);
 	if (take_icmp_error(t, m)) {
 		rte_pktmbuf_free(m);
 		return;
 	}
 	if (m->data_len < sizeof(*f) || total < sizeof(f->ip) + sizeof(f->icmp) ||
-	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != ICMP_ECHO) {
-		ignore(t, m);
+	    m->data_len < sizeof(f->eth) + total || f->icmp.icmp_type != ICMP_ECHO ||
+	    !is_one_host(&IP4(rte_be_to_cpu_32(f->ip.src_addr)), &f->eth.src_addr)) {
+		drop(t, m, DROP_SLOW);
+		return;
+	}
+	if (rte_raw_cksum(&f->icmp, icmp) != 0xffff) {
+		drop(t, m, DROP_CHECKSUM);
 		return;
 	}
 	f->eth.dst_addr = f->eth.src_addr;
@@ -300,39 +334,49 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
 	f->icmp.icmp_type = ICMP_ECHOREPLY;
 	f->icmp.icmp_cksum = 0;
-	f->icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&f->icmp, total - sizeof(f->ip));
+	f->icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&f->icmp, icmp);
 	inject(t, m);
 }
 
 static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 {
 	struct nd nd = nd_read(&t->self, m);
-	bool known = (nd.kind == ND_ASKED || nd.kind == ND_TOLD) && learn_nd(t, &nd, now_ns);
-	switch (nd.kind) {
+	enum claim claim = CLAIM_STRANGER;
+	if (nd.kind == ND_ASKED || nd.kind == ND_TOLD)
+		claim = learn_nd(t, &nd, now_ns);
+	if (claim == CLAIM_STRANGER && nd.kind != ND_OTHER && ip_eq(&nd.who, &t->self.addr)) {
+		drop(t, m, DROP_OWN);
+		return;
+	}
+	switch (claim == CLAIM_REFUSED ? ND_OTHER : nd.kind) {
 	case ND_ASKED:
+		if (!ip_none(&nd.who) && !is_one_host(&nd.who, &nd.mac))
+			break;
 		nd_answer(&t->self, m, &nd);
 		inject(t, m);
 		return;
 	case ND_ECHO:
+		if (!is_one_host(&nd.who, &nd.mac))
+			break;
 		nd_echo(&t->self, m, t->cfg->ttl);
 		inject(t, m);
 		return;
 	case ND_TOO_BIG:
 		too_big(&t->icmp, nd.mtu);
-		break;
+		rte_pktmbuf_free(m);
+		return;
 	case ND_UNREACHABLE:
 		t->icmp.unreachable++;
-		break;
+		rte_pktmbuf_free(m);
+		return;
 	case ND_EXPIRED:
 		t->icmp.expired++;
-		break;
+		rte_pktmbuf_free(m);
+		return;
 	default:
-		if (!known) {
-			ignore(t, m);
-			return;
-		}
+		break;
 	}
-	rte_pktmbuf_free(m);
+	done(t, m, claim);
 }
 
 void neigh_poll(struct neigh_table *t, uint64_t now_ns)

@@ -21,7 +21,7 @@ struct neigh_table {
 	struct layout at;
 	uint16_t tci[FRAME_TAGS_MAX];
 	struct queue *const *queue;
-	uint64_t ignored; // frames taken that have no answer here
+	uint64_t drop[DROP_REASONS]; // frames that lcores handed over in vain
 	struct icmp_counts icmp;
 };
 

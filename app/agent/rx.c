@@ -5,6 +5,8 @@
 #include <rte_arp.h>
 #include <rte_icmp.h>
 
+#include <netinet/ip.h>
+
 static const struct ip_addr all_nodes = { { 0xff, 0x02, [15] = 1 } };
 
 // Why a frame with UDP to or from us is not the run's. src: its sender.
@@ -13,6 +15,9 @@ static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf 
 {
 	const struct frame *f = queue_frame(q, m);
 	if (m->data_len < q->at.pmx)
+		return DROP_MALFORMED;
+	uint32_t udp_bytes = rte_be_to_cpu_16(f->udp.dgram_len);
+	if (udp_bytes < sizeof(f->udp) || q->at.udp + udp_bytes > m->pkt_len)
 		return DROP_MALFORMED;
 	if (f->udp.dst_port != q->udp_port_be && f->udp.src_port != q->udp_port_be)
 		return DROP_PORT;
@@ -34,7 +39,7 @@ static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf 
 	const struct ip_addr *peer = request ? &q->rx_addr[s->flow] : &q->tx_addr[s->flow];
 	if (!ip_eq(peer, src) || s->port != (request ? f->udp.src_port : f->udp.dst_port))
 		return DROP_STREAM;
-	return DROP_MALFORMED; // its length or its checksum
+	return rx_csum_bad(q, m) ? DROP_CHECKSUM : DROP_MALFORMED; // else its length
 }
 
 // DROP_REASONS = it is for the main thread.
@@ -45,8 +50,16 @@ static enum drop_reason ip4_reason(const struct queue *q, const struct rte_mbuf 
 		return DROP_MALFORMED;
 	if (rte_be_to_cpu_32(ip->dst_addr) != ip4_of(&q->addr))
 		return DROP_ADDRESS;
-	if (ip->version_ihl != RTE_IPV4_VHL_DEF)
+	uint32_t ip_bytes = rte_be_to_cpu_16(ip->total_length);
+	if (ip->version_ihl >> 4 != IPVERSION || ip->version_ihl < RTE_IPV4_VHL_DEF ||
+	    ip_bytes < sizeof(*ip) || q->at.l3 + ip_bytes > m->pkt_len)
 		return DROP_MALFORMED;
+	if (ip->version_ihl != RTE_IPV4_VHL_DEF)
+		return DROP_OPTIONS;
+	if (rte_raw_cksum(ip, sizeof(*ip)) != 0xffff)
+		return DROP_CHECKSUM;
+	if (ip->src_addr == ip->dst_addr)
+		return DROP_OWN;
 	if ((ip->fragment_offset & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK)) != 0)
 		return DROP_FRAGMENT;
 	if (ip->next_proto_id == IPPROTO_ICMP)
@@ -97,18 +110,21 @@ static enum drop_reason ip6_reason(const struct queue *q, const struct rte_mbuf 
 		return DROP_MALFORMED;
 	if (!is_ours6(q, ip))
 		return DROP_ADDRESS;
-	if (rte_be_to_cpu_32(ip->vtc_flow) >> 28 != 6)
+	if (rte_be_to_cpu_32(ip->vtc_flow) >> 28 != 6 ||
+	    q->at.l3 + sizeof(*ip) + rte_be_to_cpu_16(ip->payload_len) > m->pkt_len)
 		return DROP_MALFORMED;
 	memcpy(src.b, ip->src_addr, sizeof(src.b));
-	switch (ip->proto) {
-	case IPPROTO_ICMPV6:
+	if (ip->proto == IPPROTO_ICMPV6)
 		return DROP_REASONS;
+	if (ip_eq(&src, &q->addr))
+		return DROP_OWN;
+	switch (ip->proto) {
 	case IPPROTO_FRAGMENT:
 		return DROP_FRAGMENT;
 	case IPPROTO_HOPOPTS:
 	case IPPROTO_ROUTING:
 	case IPPROTO_DSTOPTS:
-		return DROP_MALFORMED;
+		return DROP_OPTIONS;
 	case IPPROTO_UDP:
 		return udp_reason(q, m, &src);
 	default:
@@ -124,6 +140,13 @@ static bool is_group_mac(const struct queue *q, const uint8_t *d)
 	return memcmp(d, &mac, sizeof(mac)) == 0 || memcmp(d, &all, sizeof(all)) == 0;
 }
 
+// Whether an interface with our addresses would take it: its own MAC, and the groups it is in.
+static bool is_our_mac(const struct queue *q, const uint8_t *d, bool to_us)
+{
+	return to_us ||
+	       (q->at.v6 ? is_group_mac(q, d) : rte_is_broadcast_ether_addr((const void *)d) != 0);
+}
+
 static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *m)
 {
 	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -132,23 +155,24 @@ static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *
 		return DROP_MALFORMED;
 	memcpy(&dst, d, RTE_ETHER_ADDR_LEN);
 	bool to_us = dst == q->mac48;
-	if (!tags_ok(q, m, d))
+	if (!is_our_mac(q, d, to_us))
 		return DROP_L2;
+	if (!tags_ok(q, m, d))
+		return DROP_VLAN;
 	uint16_t type = load16(d + q->at.l3 - 2);
-	bool to_all = rte_is_broadcast_ether_addr((const struct rte_ether_addr *)(const void *)d);
+	const void *l3 = d + q->at.l3;
 	if (q->at.v6) {
-		const struct rte_ipv6_hdr *ip = (const void *)(d + q->at.l3);
-		if (type != RTE_BE16(RTE_ETHER_TYPE_IPV6) || (!to_us && !is_group_mac(q, d)))
+		if (type != RTE_BE16(RTE_ETHER_TYPE_IPV6))
 			return DROP_L2;
-		enum drop_reason r = ip6_reason(q, m, ip);
+		enum drop_reason r = ip6_reason(q, m, l3);
 		return to_us || r == DROP_REASONS || r == DROP_ADDRESS ? r : DROP_L2;
 	}
-	if (type == RTE_BE16(RTE_ETHER_TYPE_ARP) && (to_us || to_all))
+	if (type == RTE_BE16(RTE_ETHER_TYPE_ARP))
 		return m->data_len >= q->at.l3 + sizeof(struct rte_arp_hdr) ? DROP_REASONS
 									    : DROP_MALFORMED;
 	if (!to_us || type != RTE_BE16(RTE_ETHER_TYPE_IPV4))
 		return DROP_L2;
-	return ip4_reason(q, m, (const struct rte_ipv4_hdr *)(const void *)(d + q->at.l3));
+	return ip4_reason(q, m, l3);
 }
 
 bool rx_trim(struct rte_mbuf *m, uint16_t len)

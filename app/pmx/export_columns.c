@@ -102,13 +102,18 @@ const struct export_column export_column[] = {
 	  METRIC("link_bytes_per_second", "bytes_per_second", "Link speed"), GAUGE,
 	  .factor = 125000, .scopes = SCOPE_PORT },
 	DROP("l2", DROP_L2),
+	DROP("vlan", DROP_VLAN),
 	DROP("address", DROP_ADDRESS),
+	DROP("own", DROP_OWN),
 	DROP("protocol", DROP_PROTOCOL),
 	DROP("port", DROP_PORT),
 	DROP("cookie", DROP_COOKIE),
 	DROP("stream", DROP_STREAM),
 	DROP("malformed", DROP_MALFORMED),
+	DROP("checksum", DROP_CHECKSUM),
+	DROP("options", DROP_OPTIONS),
 	DROP("fragment", DROP_FRAGMENT),
+	DROP("neighbour", DROP_NEIGHBOUR),
 	DROP("slow", DROP_SLOW),
 	DROP("nombuf", DROP_NOMBUF),
 	{ COUNT(cpus), METRIC("cpus", NULL, "CPUs of the box"), GAUGE, .scopes = SCOPE_HOST },
@@ -125,4 +130,4 @@ const struct export_column export_column[] = {
 // clang-format on
 const size_t export_columns = sizeof(export_column) / sizeof(export_column[0]);
 _Static_assert(sizeof(export_column) / sizeof(export_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
-_Static_assert(DROP_REASONS == 10, "a DROP() for each reason");
+_Static_assert(DROP_REASONS == 15, "a DROP() for each reason");

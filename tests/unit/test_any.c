@@ -330,7 +330,7 @@ static void a_stripped_tag_is_put_back(void **state)
 		assert_int_equal(m != NULL, id == 100);
 		rte_pktmbuf_free(m);
 	}
-	assert_int_equal(b->q->drop[DROP_L2], 2);
+	assert_int_equal(b->q->drop[DROP_VLAN], 2);
 	end_drop(a);
 	end_drop(b);
 	end_drop(c);

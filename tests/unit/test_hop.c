@@ -92,6 +92,23 @@ static void a_doubt_asks_at_once(void **state)
 	assert_int_equal(h.changes, 0);
 }
 
+// Another MAC is none of its own while it may answer: three questions long.
+static void another_mac_is_disputed(void **state)
+{
+	struct hop h = { .again_ns = 2 * S };
+	(void)state;
+	assert_false(hop_disputes(&h, &first));
+	hop_answer(&h, &first, S);
+	assert_false(hop_disputes(&h, &first));
+	for (int i = 0; i < 3; i++) {
+		assert_true(hop_disputes(&h, &second));
+		hop_asked(&h, true, S);
+	}
+	assert_false(hop_disputes(&h, &second));
+	hop_confirm(&h, 2 * S);
+	assert_true(hop_disputes(&h, &second));
+}
+
 // The mean grows with the number, and they do not fall on one instant.
 static void many_are_spread(void **state)
 {
@@ -120,6 +137,7 @@ int main(void)
 		cmocka_unit_test(known_is_asked_itself_then_all_are),
 		cmocka_unit_test(unsent_is_no_silence),
 		cmocka_unit_test(a_doubt_asks_at_once),
+		cmocka_unit_test(another_mac_is_disputed),
 		cmocka_unit_test(many_are_spread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
