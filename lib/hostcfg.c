@@ -31,6 +31,20 @@ const char *const rss_mode_name[RSS_MODES] = {
 	[RSS_ON] = "on",
 };
 
+const char *const steering_name[STEERINGS] = {
+	[STEER_NONE] = "none",	   [STEER_RSS] = "rss",		[STEER_RULES] = "rules",
+	[STEER_KERNEL] = "kernel", [STEER_LEARNED] = "learned", [STEER_PAIRS] = "pairs",
+};
+
+#define AT(member) JM_AT(struct steer, member)
+static const struct jm_row steer_row[] = {
+	{ "by", JM_ENUM, AT(by), .name = steering_name, .names = STEERINGS },
+	{ "queues", JM_UINT, AT(queues), .min = 2, .max = LCORES_MAX },
+	{ "rss_key", JM_STRING, JM_HEX, AT(rss_key) },
+};
+#undef AT
+static const struct jm_map steer_map = JM_MAP(steer_row, struct steer);
+
 #define AT(member) JM_AT(struct flow_tx, member)
 static const struct jm_row tx_row[] = {
 	{ "peer", JM_STRING, AT(peer), .min = 1 },
@@ -46,6 +60,7 @@ static const struct jm_row tx_row[] = {
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
 	{ "tx_first", JM_UINT, AT(tx_first), .max = STREAMS_MAX - 1 },
 	{ "peer_rx_first", JM_UINT, AT(peer_rx_first), .max = STREAMS_MAX - 1 },
+	{ "peer_steer", JM_UINT, AT(peer_steer), .max = FLOWS_MAX },
 	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 };
 #undef AT
@@ -64,6 +79,7 @@ static const struct jm_row rx_row[] = {
 	{ "sport_first", JM_UINT, AT(sport_first), .min = 1 },
 	{ "rx_first", JM_UINT, AT(rx_first), .max = STREAMS_MAX - 1 },
 	{ "peer_tx_first", JM_UINT, AT(peer_tx_first), .max = STREAMS_MAX - 1 },
+	{ "peer_steer", JM_UINT, AT(peer_steer), .max = FLOWS_MAX },
 	{ "layer", JM_UINT, AT(layer), .max = ROTATION_LAYERS_MAX - 1 },
 };
 #undef AT
@@ -87,6 +103,7 @@ static const struct jm_row port_row[] = {
 	{ "csum", JM_ENUM, AT(csum), .name = csum_mode_name, .names = CSUM_MODES },
 	{ "rss", JM_ENUM, AT(rss), .name = rss_mode_name, .names = RSS_MODES },
 	{ "rss_key", JM_STRING, JM_HEX, AT(rss_key) },
+	{ "steering", JM_ENUM, AT(steering), .name = steering_name, .names = STEERINGS },
 	{ "single_file_segments", JM_BOOL, AT(single_file_segments) },
 };
 #undef AT
@@ -125,6 +142,7 @@ static const struct jm_row hostcfg_row[] = {
 	{ "lease_ns", JM_UINT, AT(lease_ns), .max = TIME_MAX_NS },
 	{ "resolve_ns", JM_UINT, AT(resolve_ns), .max = TIME_MAX_NS },
 	{ "mixes", JM_ARRAY, AT(mix), .map = &size_mix_map, COUNT(mix_count), .max = MIXES_MAX },
+	{ "steer", JM_ARRAY, AT(steer), .map = &steer_map, COUNT(steer_count), .max = FLOWS_MAX },
 	{ "tx", JM_ARRAY, AT(tx), .map = &tx_map, COUNT(tx_count), .max = FLOWS_MAX },
 	{ "rx", JM_ARRAY, AT(rx), .map = &rx_map, COUNT(rx_count), .max = FLOWS_MAX },
 };
@@ -181,6 +199,34 @@ static int check_rotation(const struct hostcfg *c, struct err *e)
 			return err_set(e, EINVAL,
 				       "$.rx[%zu].layer: %u: expected less than layers, %u", i,
 				       c->rx[i].layer, r->layers);
+	return 0;
+}
+
+static int check_steer(const struct hostcfg *c, struct err *e)
+{
+	for (size_t i = 0; i < c->steer_count; i++) {
+		const struct steer *s = &c->steer[i];
+
+		if (s->by != STEER_RSS && s->by != STEER_RULES)
+			return err_set(e, EINVAL, "$.steer[%zu].by: \"%s\": expected rss or rules",
+				       i, steering_name[s->by]);
+		if (s->by == STEER_RSS && strlen(s->rss_key) < 2 * RSS_KEY_BYTES)
+			return err_set(e, EINVAL,
+				       "$.steer[%zu].rss_key: %zu bytes: expected %d or more", i,
+				       strlen(s->rss_key) / 2, RSS_KEY_BYTES);
+	}
+	for (size_t i = 0; i < c->tx_count; i++)
+		if (c->tx[i].peer_steer > c->steer_count)
+			return err_set(e, EINVAL,
+				       "$.tx[%zu].peer_steer: %u: expected at most %zu, those of "
+				       "steer",
+				       i, c->tx[i].peer_steer, c->steer_count);
+	for (size_t i = 0; i < c->rx_count; i++)
+		if (c->rx[i].peer_steer > c->steer_count)
+			return err_set(e, EINVAL,
+				       "$.rx[%zu].peer_steer: %u: expected at most %zu, those of "
+				       "steer",
+				       i, c->rx[i].peer_steer, c->steer_count);
 	return 0;
 }
 
@@ -286,6 +332,8 @@ static int check(const struct hostcfg *c, struct err *e)
 	int ret = check_mixes(c, e);
 	if (ret == 0)
 		ret = check_families(c, e);
+	if (ret == 0)
+		ret = check_steer(c, e);
 	return ret < 0 ? ret : check_rotation(c, e);
 }
 

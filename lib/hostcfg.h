@@ -18,6 +18,7 @@
 #define LCORES_MAX 128
 #define BURST_MAX 64
 #define FLOWS_MAX 4096	       // each way, of one host
+#define SPORTS 16384	       // that source ports are taken from
 #define STREAMS_MAX (1u << 22) // indexes each way, of one host
 #define WINDOW_MAX (1u << 16)  // requests in flight, of one pair
 #define VLANS_MAX 2	       // 802.1Q, and 802.1ad around it
@@ -43,14 +44,38 @@ enum idle_policy { IDLE_SPIN, IDLE_YIELD, IDLE_SLEEP, IDLE_POLICIES };
 enum huge_policy { HUGE_AUTO, HUGE_YES, HUGE_NO, HUGE_POLICIES };
 enum csum_mode { CSUM_SW, CSUM_HW, CSUM_MODES }; // UDP checksum by software or by the NIC
 enum rss_mode { RSS_NONE, RSS_ON, RSS_MODES };
+// What brings a frame to its queue.
+enum steering {
+	STEER_NONE,    // nobody knows what
+	STEER_RSS,     // Toeplitz hash of addresses and ports
+	STEER_RULES,   // flow rules: the requester's port modulo queues
+	STEER_KERNEL,  // the kernel's own hash
+	STEER_LEARNED, // what comes back goes to the queue that sent
+	STEER_PAIRS,   // sent on queue N, received on queue N
+	STEERINGS
+};
 // The words for them in JSON and in YAML.
 extern const char *const idle_policy_name[IDLE_POLICIES]; // spin yield sleep
 extern const char *const huge_policy_name[HUGE_POLICIES]; // auto yes no
 extern const char *const csum_mode_name[CSUM_MODES];	  // sw hw
 extern const char *const rss_mode_name[RSS_MODES];	  // none on
+extern const char *const steering_name[STEERINGS];	  // none rss rules kernel learned pairs
 
-// What one agent sends to one peer. Stream s of it (0 <= s < streams) has
-//   source port sport_first + s, index tx_first + s here, index peer_rx_first + s at the peer.
+#define RSS_KEY_HEX_MAX 160
+#define RSS_KEY_BYTES 40 // that a hash of IPv6 addresses and ports takes of a key
+
+// How a port that has several queues chooses one by the source port of a request, so that both ends
+// can choose ports by it: STEER_RSS with the key, or STEER_RULES without.
+struct steer {
+	enum steering by;
+	uint16_t queues;
+	char rss_key[RSS_KEY_HEX_MAX + 1]; // hex
+};
+
+// What one agent sends to one peer. Stream s of it (0 <= s < streams) has index tx_first + s here,
+// index peer_rx_first + s at the peer, and as its source port one of the SPORTS from sport_first
+// on, each its own: both ends choose it alike (app/agent/steer.h). It is sport_first + s where
+// neither end's queue hangs on it.
 struct flow_tx {
 	char peer[NAME_MAX_BYTES];
 	struct ip_addr peer_addr;
@@ -63,7 +88,9 @@ struct flow_tx {
 	uint16_t sport_first;
 	uint32_t tx_first;
 	uint32_t peer_rx_first;
-	uint32_t layer; // of the rotation in which it sends; 0 without one
+	uint32_t
+		peer_steer; // k: steer[k - 1] is how the peer's queues are chosen; 0 = not by ports
+	uint32_t layer;	    // of the rotation in which it sends; 0 without one
 };
 
 // What one agent answers to one peer: the mirror of that peer's flow_tx.
@@ -77,6 +104,7 @@ struct flow_rx {
 	uint16_t sport_first;
 	uint32_t rx_first;
 	uint32_t peer_tx_first;
+	uint32_t peer_steer;
 	uint32_t layer;
 };
 
@@ -102,8 +130,9 @@ struct hostcfg {
 		uint16_t queues, rxd, txd, burst, mtu;
 		enum csum_mode csum;
 		enum rss_mode rss;
-		char rss_key[161];	   // hex, or "" = the PMD's own
-		bool single_file_segments; // EAL option that vhost-user peers need
+		char rss_key[RSS_KEY_HEX_MAX + 1]; // hex, or "" = the PMD's own
+		enum steering steering;		   // as planned; the agent says if it is not so
+		bool single_file_segments;	   // EAL option that vhost-user peers need
 	} port;
 
 	enum huge_policy hugepages;
@@ -134,6 +163,8 @@ struct hostcfg {
 
 	struct size_mix *mix; // owned; what flows refer to
 	size_t mix_count;
+	struct steer *steer; // of the peers; owned; NULL when 0
+	size_t steer_count;
 	struct flow_tx *tx; // owned; NULL when 0
 	size_t tx_count;
 	struct flow_rx *rx;

@@ -4,6 +4,7 @@
 #include "dwell.h"
 #include "eal.h"
 #include "resume.h"
+#include "steer.h"
 #include "telemetry.h"
 #include "worker.h"
 
@@ -23,6 +24,10 @@
 
 static int open_queues(struct agent *a, struct err *e)
 {
+	struct steer_table ports;
+	int r = steer_open(&ports, &a->cfg, e);
+	if (r != 0)
+		return r;
 	struct queue_env env = {
 		.cfg = &a->cfg,
 		.shared = &a->shared,
@@ -33,18 +38,19 @@ static int open_queues(struct agent *a, struct err *e)
 		.data_room = footprint_data_room(a->cfg.port.mtu),
 		.csum_hw = a->port.csum_hw,
 		.mac = a->port.mac,
+		.tx_port = ports.tx,
+		.rx_port = ports.rx,
 	};
 	bool windowed = false;
-	for (uint16_t q = 0; q < a->cfg.port.queues; q++) {
-		a->queue[q] = queue_create(&env, q, e);
-		if (a->queue[q] == NULL)
-			return -ENOMEM;
-		a->shared.queue[q] = a->queue[q];
-		windowed |= a->queue[q]->window.group_count > 0;
+	for (uint16_t q = 0; r == 0 && q < a->cfg.port.queues; q++) {
+		a->shared.queue[q] = a->queue[q] = queue_create(&env, q, e);
+		r = a->queue[q] == NULL ? -ENOMEM : 0;
+		windowed |= r == 0 && a->queue[q]->window.group_count > 0;
 	}
-	for (uint16_t q = 0; q < a->cfg.port.queues; q++)
+	steer_close(&ports);
+	for (uint16_t q = 0; r == 0 && q < a->cfg.port.queues; q++)
 		a->queue[q]->windowed = windowed;
-	return 0;
+	return r;
 }
 
 int agent_open(struct agent *a, const char *dir, struct err *e)

@@ -1,6 +1,7 @@
 #include "queue.h"
 
 #include "rx.h"
+#include "steer.h"
 #include "trial.h"
 
 #include <rte_errno.h>
@@ -189,7 +190,8 @@ static void build_requests(struct queue *q, const struct queue_env *env)
 		r->same_size = f->req_bytes == f->rep_bytes;
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->request[f->rx_first + s] = (struct rx_stream){
-				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
+				.port = rte_cpu_to_be_16(
+					steer_port(env->rx_port, f->rx_first, f->sport_first, s)),
 				.flow = i,
 				.trial = NO_TRIAL,
 				.peer_stream = rte_cpu_to_be_32(f->peer_tx_first + s),
@@ -208,7 +210,8 @@ static void build_replies(struct queue *q, const struct queue_env *env)
 		q->tx_flow[i].reply_len = frame_len(f->rep_bytes);
 		for (uint32_t s = 0; s < f->streams; s++)
 			q->reply[f->tx_first + s] = (struct rx_stream){
-				.port = rte_cpu_to_be_16((uint16_t)(f->sport_first + s)),
+				.port = rte_cpu_to_be_16(
+					steer_port(env->tx_port, f->tx_first, f->sport_first, s)),
 				.flow = i,
 				.trial = NO_TRIAL,
 				.owner = (f->tx_first + s) % cfg->port.queues,
@@ -221,19 +224,20 @@ static void build_request(struct tx_stream *t, const struct queue_env *env, bool
 {
 	const struct flow_tx *f = &env->cfg->tx[flow];
 	struct frame frame;
-	frame_build(&frame, &(struct frame_spec){
-				    .src_mac = env->mac,
-				    .src = env->cfg->addr,
-				    .dst = f->peer_addr,
-				    .dscp = f->dscp,
-				    .ttl = env->cfg->ttl,
-				    .sport = (uint16_t)(f->sport_first + s),
-				    .dport = env->cfg->udp_port,
-				    .payload_bytes = f->req_bytes,
-				    .cookie = env->cfg->cookie,
-				    .kind = PMX_REQUEST,
-				    .stream = f->peer_rx_first + s,
-			    });
+	frame_build(&frame,
+		    &(struct frame_spec){
+			    .src_mac = env->mac,
+			    .src = env->cfg->addr,
+			    .dst = f->peer_addr,
+			    .dscp = f->dscp,
+			    .ttl = env->cfg->ttl,
+			    .sport = steer_port(env->tx_port, f->tx_first, f->sport_first, s),
+			    .dport = env->cfg->udp_port,
+			    .payload_bytes = f->req_bytes,
+			    .cookie = env->cfg->cookie,
+			    .kind = PMX_REQUEST,
+			    .stream = f->peer_rx_first + s,
+		    });
 	t->stream_lo = frame.pmx.stream[1];
 	t->flow = flow;
 	t->frame_len = frame_len(f->req_bytes);

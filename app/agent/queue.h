@@ -198,6 +198,7 @@ struct queue_env { // of the port, the same for every queue
 	uint16_t rxd, txd, data_room;
 	bool csum_hw;
 	struct rte_ether_addr mac;
+	const uint16_t *tx_port, *rx_port; // steer.h
 };
 
 // Builds queue `id` with its pools and tables on env->socket's memory; NULL with an error that

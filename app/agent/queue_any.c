@@ -1,6 +1,8 @@
 // Templates and expectations of frames that are not plain.
 #include "queue.h"
 
+#include "steer.h"
+
 #include <rte_malloc.h>
 
 #include <errno.h>
@@ -149,7 +151,7 @@ void queue_any_request(struct queue *q, const struct queue_env *env, uint32_t at
 	struct frame_spec s = spec_of(q, env, &q->addr, &f->peer_addr, PMX_REQUEST);
 	s.src_mac = env->mac;
 	s.dscp = f->dscp;
-	s.sport = (uint16_t)(f->sport_first + stream);
+	s.sport = steer_port(env->tx_port, f->tx_first, f->sport_first, stream);
 	s.stream = f->peer_rx_first + stream;
 	any_template(&q->any.tx[at], &q->at, &s);
 	put_sum(q, &q->any.tx[at]);

@@ -2,6 +2,7 @@
 
 #include "device.h"
 #include "pattern.h"
+#include "steering.h"
 
 #include "units.h"
 
@@ -47,7 +48,7 @@ static int port_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	c->port.counts_missed = p->counts_missed;
 	c->port.rss = p->rss;
 	c->port.single_file_segments = p->single_file_segments;
-	memcpy(c->port.rss_key, p->rss_key, sizeof(c->port.rss_key));
+	steer_own(p, ip_is4(&h->addr), c);
 	memcpy(c->port.profile, p->name, sizeof(c->port.profile));
 	int ret = device_role(m, in->profile, host, &role, e);
 	return ret < 0 ? ret : device_resolve(m, p, host, role, c, e);
@@ -206,9 +207,9 @@ static int rate_decide(const struct plan_input *in, const struct pair *pair, dou
 
 // The source's ports of a pair: dynamic ones, and never the port that answers. Pairs differ in an
 // address, so every 4-tuple is its own with the same ports in each.
-static uint16_t sport_decide(uint16_t udp_port, uint32_t streams)
+static uint16_t sport_decide(uint16_t udp_port)
 {
-	return (uint16_t)(udp_port < SPORT_DYNAMIC ? SPORT_DYNAMIC : SPORT_DYNAMIC - streams);
+	return (uint16_t)(udp_port < SPORT_DYNAMIC ? SPORT_DYNAMIC : SPORT_DYNAMIC - SPORTS);
 }
 
 struct cursor { // what the next flow of a host takes, each way
@@ -263,7 +264,7 @@ static int flow_decide(const struct plan_input *in, const struct plan *p, const 
 		.rate_pps = pps,
 		.dscp = pair->dscp,
 		.streams = m->traffic.streams,
-		.sport_first = sport_decide(m->traffic.port, m->traffic.streams),
+		.sport_first = sport_decide(m->traffic.port),
 		.tx_slot = s->tx_slot++,
 		.rx_slot = d->rx_slot++,
 		.tx_first = s->tx_stream,
@@ -309,7 +310,7 @@ static int flows_decide(const struct plan_input *in, struct plan *p, struct curs
 	return ret < 0 ? ret : window_check(in->matrix, p, e);
 }
 
-static void flow_share(const struct matrix *m, struct plan *p, const struct plan_flow *f)
+static int flow_share(const struct matrix *m, struct plan *p, const struct plan_flow *f)
 {
 	struct flow_tx *tx = &p->host[f->src].tx[f->tx_slot];
 	struct flow_rx *rx = &p->host[f->dst].rx[f->rx_slot];
@@ -340,6 +341,8 @@ static void flow_share(const struct matrix *m, struct plan *p, const struct plan
 	};
 	memcpy(tx->peer, m->host[f->dst].name, sizeof(tx->peer));
 	memcpy(rx->peer, m->host[f->src].name, sizeof(rx->peer));
+	int ret = steer_peer(&p->host[f->src], &p->host[f->dst], &tx->peer_steer);
+	return ret < 0 ? ret : steer_peer(&p->host[f->dst], &p->host[f->src], &rx->peer_steer);
 }
 
 // Every flow into the configs of both its ends.
@@ -359,7 +362,8 @@ static int flows_share(struct plan *p, const struct cursor *cursor, struct err *
 				       p->matrix->file, c->host);
 	}
 	for (size_t i = 0; i < p->flow_count; i++)
-		flow_share(p->matrix, p, &p->flow[i]);
+		if (flow_share(p->matrix, p, &p->flow[i]) < 0)
+			return err_set(e, ENOMEM, "%s: out of memory", p->matrix->file);
 	return 0;
 }
 

@@ -33,10 +33,6 @@ extern const char *const bind_mode_name[BIND_MODES];
 enum mtu_by { MTU_BY_PORT, MTU_BY_KERNEL, MTU_BY_RING, MTU_BYS };
 extern const char *const mtu_by_name[MTU_BYS];
 
-// What brings a reply back to the queue that asked.
-enum steering { STEER_NONE, STEER_RSS, STEER_RULES, STEER_KERNEL, STEER_PAIRS, STEERINGS };
-extern const char *const steering_name[STEERINGS];
-
 // One port model whose limit is known.
 struct profile_model {
 	char name[64];

@@ -22,18 +22,14 @@ const char *const mtu_by_name[MTU_BYS] = {
 	[MTU_BY_KERNEL] = "kernel",
 	[MTU_BY_RING] = "ring",
 };
-const char *const steering_name[STEERINGS] = {
-	[STEER_NONE] = "none",
-	[STEER_RSS] = "rss",
-	[STEER_RULES] = "rules",
-	[STEER_KERNEL] = "kernel",
-	[STEER_PAIRS] = "pairs",
-};
 const char *const offload_name[OFFLOADS] = {
 	"ipv4_cksum", "udp_cksum", "rx_cksum", "multi_segs", "scatter", "fast_free", "rss_hash",
 	"vlan_insert",
 };
-const char *const rss_field_name[RSS_FIELDS] = { "ipv4", "ipv6", "udp4", "udp6" };
+const char *const rss_field_name[RSS_FIELDS] = {
+	[RSS_FIELD_IPV4] = "ipv4", [RSS_FIELD_IPV6] = "ipv6", [RSS_FIELD_UDP4] = "udp4",
+	[RSS_FIELD_UDP6] = "udp6",
+};
 // clang-format on
 
 static int set_template(const struct yaml_doc *d, const struct yaml_item *v, const char *key,

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #define OFFLOADS 8
-#define RSS_FIELDS 4
+enum rss_field { RSS_FIELD_IPV4, RSS_FIELD_IPV6, RSS_FIELD_UDP4, RSS_FIELD_UDP6, RSS_FIELDS };
 
 extern const char *const offload_name[OFFLOADS];
 extern const char *const rss_field_name[RSS_FIELDS];

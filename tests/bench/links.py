@@ -227,16 +227,16 @@ class AgentPair(Pair):
         """A host config: the unit tests' golden one has every key."""
         config = json.loads((ROOT / "tests/data/lib/hostcfg.json").read_text())
         peer = {**self.flow, "peer": "ba"[end], "peer_addr": f"198.18.0.{2 - end}"}
-        peer.update(dscp=0, layer=0)
+        peer.update(dscp=0, layer=0, peer_steer=0)
         tx = {**config["tx"][0], **peer, "rate_pps": "max", "window": window, "tx_first": 0,
               "peer_rx_first": 0}
         rx = {**config["rx"][0], **peer, "rx_first": 0, "peer_tx_first": 0}
-        config.update(layers=0, dwell_ns=0, vlan=[], pcp=0, ttl=64)
+        config.update(layers=0, dwell_ns=0, vlan=[], pcp=0, ttl=64, steer=[])
         config["port"].update(
             vdev=self.link.devices(self.folder)[end], profile=self.link.name, unlink_path="",
             all_queues_of="",
             restart_until_link=end == 1 and self.link.client_restarts, queues=1, rxd=1024, txd=1024,
-            mtu=1500, csum="sw", rss="none", rss_key="", single_file_segments=self.link.single_file)
+            mtu=1500, csum="sw", rss="none", rss_key="", steering="none", single_file_segments=self.link.single_file)
         config.update(
             host="ab"[end], host_index=end, host_count=2, hugepages="auto", memory_mb=0,
             idle="spin", lcores=[sides.cpus()[1 - end]], addr=f"198.18.0.{end + 1}", gateway=None,

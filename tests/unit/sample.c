@@ -18,6 +18,7 @@ void sample_hostcfg(struct hostcfg *c)
 		  .sport_first = 49152,
 		  .tx_first = 0,
 		  .peer_rx_first = 12,
+		  .peer_steer = 2,
 		  .layer = 8 },
 		{ .peer = "\xc3\xa9t\xc3\xa9",
 		  .peer_addr = IP4_INIT(0xc6120003),
@@ -30,6 +31,13 @@ void sample_hostcfg(struct hostcfg *c)
 		  .tx_first = 4,
 		  .peer_rx_first = 7 },
 	};
+	static const struct steer steer[] = {
+		{ .by = STEER_RULES, .queues = 8 },
+		{ .by = STEER_RSS,
+		  .queues = 4,
+		  .rss_key = "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b4"
+			     "77cb2da38030f20c6a42b73bbeac01fa" },
+	};
 	static const struct flow_rx rx[] = {
 		{ .peer = "b",
 		  .peer_addr = IP4_INIT(0xc6120002),
@@ -40,6 +48,7 @@ void sample_hostcfg(struct hostcfg *c)
 		  .sport_first = 1024,
 		  .rx_first = 5,
 		  .peer_tx_first = 21,
+		  .peer_steer = 1,
 		  .layer = 3 },
 	};
 
@@ -63,6 +72,7 @@ void sample_hostcfg(struct hostcfg *c)
 			  .csum = CSUM_HW,
 			  .rss = RSS_ON,
 			  .rss_key = "6d5a",
+			  .steering = STEER_LEARNED,
 			  .single_file_segments = false },
 		.hugepages = HUGE_NO,
 		.memory_mb = 256,
@@ -84,12 +94,15 @@ void sample_hostcfg(struct hostcfg *c)
 		.interval_ns = 1000000002,
 		.lease_ns = 1000000003,
 		.resolve_ns = 1000000004,
+		.steer_count = COUNT_OF(steer),
 		.tx_count = COUNT_OF(tx),
 		.rx_count = COUNT_OF(rx),
 	};
+	c->steer = malloc(sizeof(steer));
 	c->tx = malloc(sizeof(tx));
 	c->rx = malloc(sizeof(rx));
-	assert_true(c->tx != NULL && c->rx != NULL);
+	assert_true(c->steer != NULL && c->tx != NULL && c->rx != NULL);
+	memcpy(c->steer, steer, sizeof(steer));
 	memcpy(c->tx, tx, sizeof(tx));
 	memcpy(c->rx, rx, sizeof(rx));
 }

@@ -41,7 +41,7 @@ static void plan_holds(const struct plan *p)
 		assert_int_equal(tx->sport_first, rx->sport_first);
 		assert_int_equal(tx->req_bytes, rx->req_bytes);
 		assert_int_equal(tx->rep_bytes, rx->rep_bytes);
-		unsigned first = f->sport_first, last = first + f->streams - 1;
+		unsigned first = f->sport_first, last = first + SPORTS - 1;
 		assert_true(first >= 1024 && last <= 65535);
 		assert_true(s->udp_port < first || s->udp_port > last);
 	}
@@ -215,9 +215,9 @@ static void source_ports(void **state)
 	static const struct {
 		unsigned port, streams, first;
 	} t[] = {
-		{ 5300, 1, 49152 },	     { 5300, 16384, 49152 }, { 49151, 16384, 49152 },
-		{ 49152, 16384, 32768 },     { 49152, 1, 49151 },    { 65535, 16384, 32768 },
-		{ 50000, 100, 49152 - 100 }, { 1, 16384, 49152 },
+		{ 5300, 1, 49152 },	 { 5300, 16384, 49152 }, { 49151, 16384, 49152 },
+		{ 49152, 16384, 32768 }, { 49152, 1, 32768 },	 { 65535, 16384, 32768 },
+		{ 50000, 100, 32768 },	 { 1, 16384, 49152 },
 	};
 
 	(void)state;
@@ -233,6 +233,46 @@ static void source_ports(void **state)
 		assert_int_equal(p.plan.flow[0].sport_first, t[i].first);
 		planned_free(&p);
 	}
+}
+
+// How each peer's queues are chosen stands once in a config, and only where ports decide.
+static void steering(void **state)
+{
+	static const char text[] =
+		"pmx: 1\nname: mixed\ntransport: ssh\n"
+		"defaults: {queues: 4}\n"
+		"hosts:\n"
+		"  a: {ssh: a, addr: 198.18.0.1/24, device: \"0000:01:00.0\", driver: ice}\n"
+		"  b: {ssh: b, addr: 198.18.0.2/24, device: \"0000:01:00.0\", driver: ice}\n"
+		"  c: {ssh: c, addr: 198.18.0.3/24, device: eth1, driver: af_packet}\n"
+		"  d: {ssh: d, addr: 198.18.0.4/24, device: \"0000:01:00.0\", driver: ice, queues: "
+		"1}\n"
+		"  e: {ssh: e, addr: 198.18.0.5/24, device: \"0000:01:00.0\", driver: vmxnet3}\n"
+		"traffic: {rate: 5k, streams: 4}\n";
+	static const unsigned of_c[] = { 1, 1, 0, 0 }, of_a[] = { 1, 0, 0, 0 };
+	struct planned p;
+
+	(void)state;
+	planned_good(&p, text);
+	plan_holds(&p.plan);
+	configs_read(&p.plan);
+	const struct hostcfg *a = &p.plan.host[0], *c = &p.plan.host[2];
+	assert_int_equal(a->port.steering, STEER_RSS);
+	assert_int_equal(strlen(a->port.rss_key), 2 * RSS_KEY_BYTES);
+	assert_int_equal(c->port.steering, STEER_KERNEL);
+	assert_string_equal(c->port.rss_key, "");
+	assert_int_equal(p.plan.host[4].port.steering, STEER_NONE); // of addresses only
+	assert_int_equal(a->steer_count, 1);
+	assert_int_equal(c->steer_count, 1);
+	assert_int_equal(c->steer[0].by, STEER_RSS);
+	assert_int_equal(c->steer[0].queues, 4);
+	assert_string_equal(c->steer[0].rss_key, a->port.rss_key);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(c->tx[i].peer_steer, of_c[i]);
+		assert_int_equal(c->rx[i].peer_steer, of_c[i]);
+		assert_int_equal(a->tx[i].peer_steer, of_a[i]);
+	}
+	planned_free(&p);
 }
 
 static void excluded(void **state)
@@ -402,6 +442,7 @@ int main(void)
 		cmocka_unit_test(windows),
 		cmocka_unit_test(same_input_same_bytes),
 		cmocka_unit_test(source_ports),
+		cmocka_unit_test(steering),
 		cmocka_unit_test(excluded),
 		cmocka_unit_test(local_cpus),
 		cmocka_unit_test(gateways),
