@@ -70,6 +70,7 @@ static const struct jm_map tx_map = JM_MAP(tx_row, struct flow_tx);
 static const struct jm_row rx_row[] = {
 	{ "peer", JM_STRING, AT(peer), .min = 1 },
 	{ "peer_addr", JM_IP, AT(peer_addr) },
+	{ "peer_sources", JM_UINT, AT(peer_sources), .min = 1, .max = SOURCES_MAX },
 	{ "req_bytes", JM_UINT, AT(req_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "rep_bytes", JM_UINT, AT(rep_bytes), .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES },
 	{ "req_mix", JM_UINT, AT(req_mix), .max = MIXES_MAX },
@@ -124,8 +125,13 @@ static const struct jm_row hostcfg_row[] = {
 	{ "idle", JM_ENUM, AT(idle), .name = idle_policy_name, .names = IDLE_POLICIES },
 	{ "lcores", JM_UINTS, AT(lcores), .names = LCORES_MAX, .max = CPU_ID_MAX,
 	  COUNT(lcore_count) },
+	{ "lcores_taken", JM_UINTS, AT(lcores_taken), .names = LCORES_TAKEN_MAX, .max = CPU_ID_MAX,
+	  COUNT(lcore_taken_count) },
+	{ "lcores_before", JM_UINT, AT(lcores_before), .max = CPU_ID_MAX },
 	{ "addr", JM_IP, AT(addr) },
 	{ "prefix_len", JM_UINT, AT(prefix_len), .min = 1, .max = 128 },
+	{ "src_addr", JM_IP, JM_ZERO_NULL, AT(src_addr) },
+	{ "src_count", JM_UINT, AT(src_count), .max = SOURCES_MAX },
 	{ "gateway", JM_IP, JM_ZERO_NULL, AT(gateway) },
 	{ "vlan", JM_UINTS, AT(vlan), .names = VLANS_MAX, .min = 1, .max = VLAN_ID_MAX,
 	  COUNT(vlan_count) },
@@ -230,6 +236,20 @@ static int check_steer(const struct hostcfg *c, struct err *e)
 	return 0;
 }
 
+// Sources are the numbers of 32 bits that follow each other.
+static int check_sources(const char *what, const struct ip_addr *first, uint32_t count,
+			 struct err *e)
+{
+	char text[IP_STR_MAX];
+	uint32_t low = (uint32_t)first->b[12] << 24 | (uint32_t)first->b[13] << 16 |
+		       (uint32_t)first->b[14] << 8 | first->b[15];
+
+	if (count == 0 || low <= UINT32_MAX - (count - 1))
+		return 0;
+	return err_set(e, EINVAL, "$.%s: %u addresses from %s on: there are not so many", what,
+		       count, ip_str(first, text, sizeof(text)));
+}
+
 // Addresses of one host's frames are of one family.
 static int check_family(const struct hostcfg *c, const char *what, const struct ip_addr *a,
 			struct err *e)
@@ -246,6 +266,8 @@ static int check_families(const struct hostcfg *c, struct err *e)
 {
 	int ret = check_family(c, "gateway", &c->gateway, e);
 
+	if (ret == 0)
+		ret = check_family(c, "src_addr", &c->src_addr, e);
 	for (size_t i = 0; ret == 0 && i < c->tx_count; i++)
 		ret = check_family(c, "tx[].peer_addr", &c->tx[i].peer_addr, e);
 	for (size_t i = 0; ret == 0 && i < c->rx_count; i++)
@@ -334,7 +356,28 @@ static int check(const struct hostcfg *c, struct err *e)
 		ret = check_families(c, e);
 	if (ret == 0)
 		ret = check_steer(c, e);
+	if (ret == 0 && ip_none(&c->src_addr) != (c->src_count == 0))
+		ret = err_set(e, EINVAL, "$.src_count: %u: expected 0 without src_addr, else more",
+			      c->src_count);
+	if (ret == 0)
+		ret = check_sources("src_addr", &c->src_addr, c->src_count, e);
+	for (size_t i = 0; ret == 0 && i < c->rx_count; i++)
+		ret = check_sources("rx[].peer_addr", &c->rx[i].peer_addr, c->rx[i].peer_sources,
+				    e);
 	return ret < 0 ? ret : check_rotation(c, e);
+}
+
+struct ip_addr source_addr(const struct ip_addr *first, uint32_t count, uint32_t i)
+{
+	struct ip_addr a = *first;
+	uint32_t carry = count > 0 ? i % count : 0;
+
+	for (int k = 15; k >= 12; k--) {
+		carry += a.b[k];
+		a.b[k] = (uint8_t)carry;
+		carry >>= 8;
+	}
+	return a;
 }
 
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e)

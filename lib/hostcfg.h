@@ -16,6 +16,8 @@
 #define NAME_MAX_BYTES 64
 #define DEVICE_MAX_BYTES 256
 #define LCORES_MAX 128
+#define LCORES_TAKEN_MAX 512 // of the other agents on a machine
+#define SOURCES_MAX 65536
 #define BURST_MAX 64
 #define FLOWS_MAX 4096	       // each way, of one host
 #define SPORTS 16384	       // that source ports are taken from
@@ -96,7 +98,9 @@ struct flow_tx {
 // What one agent answers to one peer: the mirror of that peer's flow_tx.
 struct flow_rx {
 	char peer[NAME_MAX_BYTES];
+	// Stream s asks from peer_addr + (peer_tx_first + s) % peer_sources; see src_addr.
 	struct ip_addr peer_addr;
+	uint32_t peer_sources;
 	uint32_t req_bytes, rep_bytes;
 	uint32_t req_mix, rep_mix;
 	uint8_t dscp;
@@ -141,9 +145,18 @@ struct hostcfg {
 	// CPU of queue q; fewer than queues = the agent chooses the rest
 	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;
+	// Other agents on this machine: CPUs that were named for them, which this one does not
+	// choose, and how many those before it choose.
+	uint16_t lcores_taken[LCORES_TAKEN_MAX];
+	size_t lcore_taken_count;
+	uint32_t lcores_before;
 
 	struct ip_addr addr;
 	uint8_t prefix_len;
+	// Requests come from src_count addresses from src_addr on, stream index i from the one at
+	// i % src_count; they differ in their last 32 bits. 0 = all from addr.
+	struct ip_addr src_addr;
+	uint32_t src_count;
 	struct ip_addr gateway;	  // none = all peers are neighbours
 	uint16_t vlan[VLANS_MAX]; // ids of the tags, outer first; vlan_count of them
 	size_t vlan_count;
@@ -171,8 +184,11 @@ struct hostcfg {
 	size_t rx_count;
 };
 
+// The address that the requests of stream index i come from, of `count` from `first` on.
+struct ip_addr source_addr(const struct ip_addr *first, uint32_t count, uint32_t i);
+
 // JSON: one key a field, named as the field; enums by their words, addresses as in ip_addr.h, no
-// gateway is null, an unpaced rate is "max", and "version": HOSTCFG_VERSION.
+// gateway or source is null, an unpaced rate is "max", and "version": HOSTCFG_VERSION.
 //
 // Reads and checks every field and range; unknown, missing and duplicate keys are refused, and so
 // are streams that overlap (tx and rx stand in the order of their first index), ports above 65535,

@@ -80,15 +80,19 @@ static bool use_hugepages(const struct hostcfg *cfg, uint64_t need)
 }
 
 // EAL puts its own threads on the CPUs of no lcore, else on those of lcore 0: so that is given the
-// CPUs that the queues leave.
+// CPUs that the queues leave, here and in the other agents of the machine.
 static void lcore_map(const struct hostcfg *cfg, const uint16_t *cpu, const cpu_set_t *allowed,
 		      char *s, size_t size)
 {
 	cpu_set_t rest = *allowed;
 	for (uint16_t q = 0; q < cfg->port.queues; q++)
 		CPU_CLR(cpu[q], &rest);
+	cpu_set_t own = rest;
+	for (size_t i = 0; i < cfg->lcore_taken_count; i++)
+		if (cfg->lcores_taken[i] < CPU_SETSIZE)
+			CPU_CLR(cfg->lcores_taken[i], &rest);
 	if (CPU_COUNT(&rest) == 0)
-		rest = *allowed;
+		rest = CPU_COUNT(&own) > 0 ? own : *allowed;
 	size_t n = (size_t)snprintf(s, size, "0@(");
 	const char *sep = "";
 	for (int c = 0; c < CPU_SETSIZE; c++) {

@@ -5,6 +5,7 @@
 #include "plan.h"
 #include "prepare.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +18,51 @@ struct job {
 	const struct plan *plan;
 	struct prepare_want want;
 	bool dry;
+	bool *chosen; // [host_count], the ports; owned
 };
 
-// Which card a host has decides which profile is its own.
-static int look_one(struct fleet_host *h, void *arg, struct err *e)
+// The script runs once on a host, by its first port that is chosen and under the host's name; what
+// it does is for all of them. Local agents have nothing in common but hugepages.
+static int machines_only(struct fleet *f, struct job *job)
 {
-	struct job *job = arg;
-	struct matrix_host *host = &job->matrix->host[h->index];
+	const struct matrix *m = job->matrix;
+
+	job->chosen = calloc(f->count, sizeof(*job->chosen));
+	if (job->chosen == NULL) {
+		complain("out of memory");
+		return EXIT_HOST;
+	}
+	for (size_t i = 0; i < f->count; i++) {
+		bool done = false;
+
+		job->chosen[i] = f->host[i].chosen;
+		for (size_t k = m->host[i].first; k < i && m->transport == TRANSPORT_SSH; k++)
+			done = done || job->chosen[k];
+		if (m->transport == TRANSPORT_SSH)
+			f->host[i].name = m->host[i].machine;
+		if (done && f->host[i].chosen) {
+			f->host[i].chosen = false;
+			f->chosen--;
+		}
+	}
+	return EXIT_GOOD;
+}
+
+// The next port that a machine's first one speaks for, from `at` on, itself before all; false:
+// none.
+static bool next_port(const struct fleet_host *h, const struct job *job, size_t *at)
+{
+	const struct matrix_host *host = &job->matrix->host[h->index];
+	bool alone = job->matrix->transport == TRANSPORT_LOCAL;
+	size_t end = alone ? h->index + 1 : host->first + host->ports;
+
+	while (*at < end && !job->chosen[*at])
+		++*at;
+	return *at < end;
+}
+
+static int look_port(struct fleet_host *h, struct matrix_host *host, struct err *e)
+{
 	unsigned vendor, device;
 	char pci[DEVICE_MAX_BYTES + 8], *out;
 
@@ -38,7 +77,18 @@ static int look_one(struct fleet_host *h, void *arg, struct err *e)
 	return 0;
 }
 
-// Agents of one machine need their pages at the same time.
+// Which card a port has decides which profile is its own.
+static int look_one(struct fleet_host *h, void *arg, struct err *e)
+{
+	struct job *job = arg;
+	int rc = 0;
+
+	for (size_t i = h->index; rc == 0 && next_port(h, job, &i); i++)
+		rc = look_port(h, &job->matrix->host[i], e);
+	return rc;
+}
+
+// Agents of one machine need their pages at the same time. Items of one call add up by themselves.
 static uint64_t pages_so_far(const struct job *job, size_t host)
 {
 	uint64_t sum = 0;
@@ -48,25 +98,42 @@ static uint64_t pages_so_far(const struct job *job, size_t host)
 	return sum;
 }
 
+// The items of all ports of a host, in one line; owned, NULL on no memory.
+static char *items_of(struct fleet_host *h, const struct job *job)
+{
+	struct prepare_want want = job->want;
+	char one[PREPARE_ITEMS_MAX], *all = NULL;
+	size_t len;
+	FILE *f = open_memstream(&all, &len);
+
+	for (size_t i = h->index; f != NULL && next_port(h, job, &i); i++) {
+		prepare_items(&job->plan->host[i], &job->profile[i], &job->matrix->host[i], &want,
+			      pages_so_far(job, i), one, sizeof(one));
+		fprintf(f, "%s%s", ftell(f) > 0 && one[0] != '\0' ? " " : "", one);
+		want.hugetlbfs = false; // once
+	}
+	if (f != NULL && fclose(f) != 0) {
+		free(all);
+		all = NULL;
+	}
+	return all;
+}
+
 static int take_one(struct fleet_host *h, void *arg, struct err *e)
 {
 	const struct job *job = arg;
-	const struct profile *p = &job->profile[h->index];
-	const struct hostcfg *c = &job->plan->host[h->index];
-	char items[PREPARE_ITEMS_MAX], *out;
+	char *items = items_of(h, job), *out = NULL;
+	int rc = items == NULL	    ? err_set(e, ENOMEM, "out of memory")
+		 : items[0] == '\0' ? 0
+				    : prepare_run(h->remote, "take", job->dry, items, &out, e);
 
-	prepare_items(c, p, &job->matrix->host[h->index], &job->want, pages_so_far(job, h->index),
-		      items, sizeof(items));
-	if (items[0] == '\0') {
-		fleet_say(h, "driver %s: nothing to prepare", p->name);
-		return 0;
-	}
-	int rc = prepare_run(h->remote, "take", job->dry, items, &out, e);
-	if (rc < 0)
-		return rc;
-	fleet_say(h, "%s", out[0] != '\0' ? out : "nothing to do");
+	if (rc == 0 && out == NULL)
+		fleet_say(h, "driver %s: nothing to prepare", job->profile[h->index].name);
+	else if (rc == 0)
+		fleet_say(h, "%s", out[0] != '\0' ? out : "nothing to do");
+	free(items);
 	free(out);
-	return 0;
+	return rc;
 }
 
 static int restore_one(struct fleet_host *h, void *arg, struct err *e)
@@ -130,6 +197,8 @@ static int on_hosts(struct opts *o, bool take)
 	if (code != EXIT_GOOD)
 		return code;
 	code = fleet_init(&f, o, &m, false);
+	if (code == EXIT_GOOD)
+		code = machines_only(&f, &job);
 	if (code == EXIT_GOOD) {
 		f.dry = false;
 		f.jobs = m.transport == TRANSPORT_LOCAL ? 1 : o->jobs;
@@ -145,6 +214,7 @@ static int on_hosts(struct opts *o, bool take)
 			code = EXIT_HOST;
 		fleet_free(&f);
 	}
+	free(job.chosen);
 	matrix_free(&m);
 	return code;
 }

@@ -17,13 +17,13 @@
 int site_of(const struct matrix *m, size_t host, const char *agent, struct site *s, struct err *e)
 {
 	snprintf(s->base, sizeof(s->base), "%s", m->remote_dir);
-	if (m->transport == TRANSPORT_LOCAL) {
+	snprintf(s->dir, sizeof(s->dir), "%s", s->base);
+	if (host_has_subdir(m, host))
 		snprintf(s->dir, sizeof(s->dir), "%s/%s", s->base, m->host[host].name);
+	if (m->transport == TRANSPORT_LOCAL)
 		snprintf(s->agent, sizeof(s->agent), "%s", agent != NULL ? agent : "pmx-agent");
-	} else {
-		snprintf(s->dir, sizeof(s->dir), "%s", s->base);
+	else
 		snprintf(s->agent, sizeof(s->agent), "%s/pmx-agent", s->base);
-	}
 	if (strlen(s->dir) + strlen("/" SESSION_SOCKET) > SOCKET_NAME_MAX)
 		return err_set(e, ENAMETOOLONG,
 			       "%s/" SESSION_SOCKET

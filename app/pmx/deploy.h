@@ -15,7 +15,7 @@
 
 struct site {		      // where an agent lives on its host
 	char base[256];	      // the one directory
-	char dir[384];	      // the session's files: base, or base/<host> for local agents
+	char dir[384];	      // the session's files: base, or base/<host> of several on one machine
 	char agent[PATH_MAX]; // the binary: base/pmx-agent, or where it stands on this machine
 };
 

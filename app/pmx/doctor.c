@@ -186,12 +186,9 @@ static int judge(struct doctor *d, size_t host, const char *dir, const struct fa
 		.need_bytes = footprint_bytes(cfg),
 	};
 
-	x.need_all_bytes = x.need_bytes;
-	if (d->matrix->transport == TRANSPORT_LOCAL) {
-		x.need_all_bytes = 0;
-		for (size_t i = 0; i < d->plan->host_count; i++)
+	for (size_t i = 0; i < d->plan->host_count; i++)
+		if (matrix_same_machine(d->matrix, host, i))
 			x.need_all_bytes += footprint_bytes(&d->plan->host[i]);
-	}
 	return doctor_judge(&x, &d->host[host], e);
 }
 

@@ -63,8 +63,9 @@ int doctor_add(struct doctor_host *h, const char *probe, const struct finding *f
 void doctor_sort(struct doctor_host *h);
 void doctor_here(struct doctor *d, struct err *e);
 
-// What only shows side by side: cards of one driver whose firmware is not that of most. For hosts
-// that were asked, once all were.
+// What only shows side by side: cards of one driver whose firmware is not that of most; and what is
+// true of a host and not of a port of it stands with the first of its ports. For hosts that were
+// asked, once all were.
 void doctor_compare(struct doctor *d);
 
 // Counts over this machine and the hosts that were asked or should have been.

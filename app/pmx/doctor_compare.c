@@ -1,4 +1,5 @@
 #include "doctor.h"
+#include "probes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,35 @@ static size_t gather(const struct doctor *d, struct saying *s)
 	return n;
 }
 
+// An earlier port of the same host that was asked.
+static bool is_told(const struct doctor *d, size_t host)
+{
+	for (size_t i = d->matrix->host[host].first; i < host; i++)
+		if (d->host[i].asked)
+			return true;
+	return false;
+}
+
+// What is said of a host stands with the first of its ports.
+static void tell_once(const struct doctor *d, size_t host)
+{
+	struct doctor_host *h = &d->host[host];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->count && is_told(d, host); i++) {
+		const struct probe *p = probe_find(h->list[i].probe);
+
+		if (p == NULL || !p->machine)
+			h->list[kept++] = h->list[i];
+	}
+	h->count = is_told(d, host) ? kept : h->count;
+}
+
 void doctor_compare(struct doctor *d)
 {
+	for (size_t i = 0; i < d->matrix->host_count; i++)
+		tell_once(d, i);
+
 	struct saying *s = calloc(d->matrix->host_count, sizeof(*s));
 	size_t n = s != NULL ? gather(d, s) : 0;
 

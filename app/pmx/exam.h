@@ -43,7 +43,7 @@ struct exam {
 	size_t agent_bytes;	       // of that file
 	const char *dir;	       // remote_dir on it
 	uint64_t need_bytes;	       // memory of its agent
-	uint64_t need_all_bytes;       // of all agents on that machine (transport local)
+	uint64_t need_all_bytes;       // of all agents on that machine
 };
 
 typedef void (*exam_probe)(const struct exam *x, struct finding *f);

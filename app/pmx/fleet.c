@@ -18,12 +18,10 @@
 
 // --- the table
 
-static bool in_list(const char *list, const char *name)
+static bool in_list(const char *list, const struct matrix_host *h)
 {
-	size_t len = strlen(name);
-
 	for (const char *p = list; *p != '\0'; p += strcspn(p, ","), p += *p == ',')
-		if (strcspn(p, ",") == len && strncmp(p, name, len) == 0)
+		if (host_is(h, p, strcspn(p, ",")))
 			return true;
 	return false;
 }
@@ -36,8 +34,7 @@ static int check_hosts(const struct matrix *m, const char *list)
 		bool known = false;
 
 		for (size_t i = 0; i < m->host_count && !known; i++)
-			known = strlen(m->host[i].name) == (size_t)len &&
-				strncmp(m->host[i].name, p, (size_t)len) == 0;
+			known = host_is(&m->host[i], p, (size_t)len);
 		if (!known) {
 			complain("option '--hosts': '%.*s' is no host of %s", len, p, m->file);
 			return EXIT_USAGE;
@@ -52,10 +49,11 @@ static int init_host(struct fleet *f, size_t i, const char *agent)
 	struct err e = { 0 };
 
 	pthread_mutex_init(&h->busy, NULL);
+	pthread_mutex_init(&h->turn, NULL);
 	h->fleet = f;
 	h->index = i;
 	h->name = f->matrix->host[i].name;
-	h->chosen = f->opts->hosts == NULL || in_list(f->opts->hosts, h->name);
+	h->chosen = f->opts->hosts == NULL || in_list(f->opts->hosts, &f->matrix->host[i]);
 	f->chosen += h->chosen;
 	if (site_of(f->matrix, i, agent, &h->site, &e) < 0) {
 		complain("%s: %s", h->name, e.msg);
@@ -253,6 +251,13 @@ void fleet_watch(struct fleet_host *h, bool watched)
 	h->watched = watched;
 	h->poll_ns = 0;
 	pthread_mutex_unlock(h->fleet->lock);
+}
+
+pthread_mutex_t *fleet_turn(struct fleet_host *h)
+{
+	struct fleet *f = h->fleet;
+
+	return &f->host[f->matrix->host[h->index].first].turn;
 }
 
 static int connect_one(struct fleet_host *h, void *arg, struct err *e)

@@ -28,6 +28,7 @@ struct fleet_host {
 	struct site site;
 	bool chosen; // by --hosts
 
+	pthread_mutex_t turn;  // of a machine, by its first port: see fleet_turn
 	pthread_mutex_t busy;  // held by whoever uses what follows
 	struct remote *remote; // NULL = not open
 	bool launched;	       // an agent may be running
@@ -88,6 +89,8 @@ void fleet_free(struct fleet *f);
 // Runs the step on every such host, `jobs` at a time. Returns how many failed in it.
 size_t fleet_each(struct fleet *f, enum fleet_which which, fleet_step step, void *arg);
 size_t fleet_live(const struct fleet *f);
+// To be held where the ports of one machine must go one after the other. After `busy`.
+pthread_mutex_t *fleet_turn(struct fleet_host *h);
 // A copy of the host's status, or false when it has failed or is not chosen.
 bool fleet_status(const struct fleet_host *h, struct status *s);
 // Whether the poller asks for the host's status, from now on.

@@ -125,7 +125,9 @@ int launch_prepare(struct fleet_host *h, void *arg, struct err *e)
 	bool uploaded;
 
 	(void)arg;
+	pthread_mutex_lock(fleet_turn(h)); // one copy of the agent is all that its ports need
 	int rc = deploy_prepare(h->remote, &h->site, &h->fleet->agent, &uploaded, e);
+	pthread_mutex_unlock(fleet_turn(h));
 	if (rc == 0)
 		fleet_detail(h, uploaded ? "agent copied" : "agent is there");
 	return rc;
@@ -141,7 +143,9 @@ static int launch_one(struct fleet_host *h, void *arg, struct err *e)
 	if (text == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	h->launched = true;
+	pthread_mutex_lock(fleet_turn(h)); // the next one counts the hugepages that are left
 	int rc = deploy_launch(h->remote, &h->site, text, strlen(text), e);
+	pthread_mutex_unlock(fleet_turn(h));
 	free(text);
 	if (rc == 0)
 		rc = call_hello(h, l->input.run_id, e);

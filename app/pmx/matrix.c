@@ -267,7 +267,7 @@ static int paths_check(const struct yaml_doc *d, const struct draft *draft, stru
 	struct pos pos = draft->remote_dir_at.line != 0 ? draft->remote_dir_at : draft->root;
 
 	for (size_t i = 0; i < m->host_count; i++) {
-		size_t sub = m->transport == TRANSPORT_LOCAL ? strlen(m->host[i].name) + 1 : 0;
+		size_t sub = host_has_subdir(m, i) ? strlen(m->host[i].name) + 1 : 0;
 		size_t len = strlen(m->remote_dir) + 1 + sub + strlen("agent.sock");
 
 		if (len > SOCKET_NAME_MAX)

@@ -42,8 +42,13 @@ enum device_kind {
 	DEVICE_BAD,
 };
 
+// An endpoint: a host's data port. Of a host with `ports:` there is one for each, in a row, named
+// host.port; they share the machine, and each has an agent of its own.
 struct matrix_host {
 	char name[NAME_MAX_BYTES];
+	char machine[NAME_MAX_BYTES];  // the host's name; that of the endpoint where it is the only
+				       // one
+	uint32_t first, ports;	       // of the machine: its first endpoint, and how many
 	char ssh[256];		       // [user@]address[:port]; "" with transport local
 	char device[DEVICE_MAX_BYTES]; // PCI address, kernel interface, or net_xxx[,devargs] vdev
 	uint32_t pci_id; // vendor << 16 | device of a PCI device, once its host was asked; else 0
@@ -62,8 +67,8 @@ struct matrix_host {
 	enum huge_policy hugepages;
 	enum idle_policy idle;
 	bool idle_set;
-	struct pos pos; // of the name
-	struct {	// of the values, in the host or in defaults; line 0 = not written
+	struct pos pos, machine_at; // of the names
+	struct { // of the values, in the host or in defaults; line 0 = not written
 		struct pos ssh, device, driver, role, addr, gateway, queues, lcores, mtu, idle,
 			vlan, pcp;
 	} at;
@@ -148,7 +153,14 @@ bool remote_dir_ok(const char *dir);
 // brackets.
 bool ssh_target_ok(const char *s);
 #define HOST_NAME_FORM "letters, digits, '.', '_' and '-'"
+#define PORT_NAME_FORM "letters, digits, '_' and '-'"
 bool host_name_ok(const char *s);
+// Whether a word of len bytes names the host: as an endpoint, or as the machine of several.
+bool host_is(const struct matrix_host *h, const char *word, size_t len);
+// Whether two hosts stand on one machine: ports of one, or any with transport local.
+bool matrix_same_machine(const struct matrix *m, size_t a, size_t b);
+// Whether the agent's directory is one of its name below remote_dir, or remote_dir itself.
+bool host_has_subdir(const struct matrix *m, size_t host);
 enum device_kind device_kind(const char *device);
 // Bytes that tags and IPv6 add to the frames of a host (encap_bytes); of any host, at most.
 uint32_t host_encap(const struct matrix_host *h);

@@ -256,10 +256,20 @@ static int set_device(const struct yaml_doc *d, const struct yaml_item *v, void 
 	return 0;
 }
 
-#define OWN_KEYS 3 // the first rows: what no two hosts share
+struct host_draft {
+	struct matrix_host h; // first: the rows of host_key are of it
+	const struct yaml_item *ports;
+	struct pos ports_at;
+};
+
+// The first rows: what belongs to a machine, and what no two ports share.
+#define MACHINE_KEYS 2
+#define OWN_KEYS 4
 #define HOST_AT(field) offsetof(struct matrix_host, at.field)
 // clang-format off
 static const struct yaml_key host_key[] = {
+	{ .name = "ports", .type = YAML_TYPE_ITEM, YAML_FIELD(struct host_draft, ports),
+	  .pos = offsetof(struct host_draft, ports_at) },
 	{ .name = "ssh", .type = YAML_TYPE_CALL, .set = set_ssh, .pos = HOST_AT(ssh) },
 	{ .name = "addr", .type = YAML_TYPE_CALL, .set = set_addr, .pos = HOST_AT(addr) },
 	{ .name = "role", .type = YAML_TYPE_CALL, .set = set_role, .pos = HOST_AT(role) },
@@ -281,14 +291,19 @@ static const struct yaml_key host_key[] = {
 };
 // clang-format on
 static const struct yaml_table host_table = YAML_TABLE("host", host_key);
+static const struct yaml_table port_table = {
+	.what = "port",
+	.key = host_key + MACHINE_KEYS,
+	.count = sizeof(host_key) / sizeof(host_key[0]) - MACHINE_KEYS,
+};
 static const struct yaml_table defaults_table = {
 	.what = "defaults",
 	.key = host_key + OWN_KEYS,
 	.count = sizeof(host_key) / sizeof(host_key[0]) - OWN_KEYS,
 };
 
-static int host_check(const struct yaml_doc *d, const struct draft *draft,
-		      const struct matrix_host *h, struct err *e)
+// The data port that a host or one of its ports is.
+static int host_check(const struct yaml_doc *d, const struct matrix_host *h, struct err *e)
 {
 	if (h->at.addr.line == 0)
 		return pos_fail(d->file, h->pos, e,
@@ -301,11 +316,6 @@ static int host_check(const struct yaml_doc *d, const struct draft *draft,
 			"host '%s': device is missing: expected 'device:' with a PCI address, "
 			"a kernel interface or a DPDK vdev",
 			h->name);
-	if (draft->m.transport == TRANSPORT_LOCAL && h->ssh[0] != '\0')
-		return pos_fail(d->file, h->at.ssh, e,
-				"ssh '%s': transport local starts agents here: remove it, or say "
-				"'transport: ssh'",
-				h->ssh);
 	if (!ip_none(&h->gateway) &&
 	    (ip_eq(&h->gateway, &h->addr) || !ip_same_net(&h->gateway, &h->addr, h->prefix_len))) {
 		char gateway[IP_STR_MAX], addr[IP_STR_MAX];
@@ -330,106 +340,106 @@ static int host_check(const struct yaml_doc *d, const struct draft *draft,
 	return 0;
 }
 
-static int host_read(const struct yaml_doc *d, const struct draft *draft,
-		     const struct matrix_host *defaults, const struct yaml_item *key,
-		     struct matrix_host *h, struct err *e)
+// One endpoint, of what its machine says and, for one of several ports, its own mapping.
+static int endpoint_add(const struct yaml_doc *d, struct draft *draft,
+			const struct host_draft *machine, const struct yaml_item *port,
+			struct err *e)
 {
-	int ret;
+	struct matrix *m = &draft->m;
+	struct matrix_host *h, *grown;
 
-	*h = *defaults;
-	ret = word_copy(d, key, "host", "._-", HOST_NAME_FORM, h->name, sizeof(h->name), e);
-	if (ret < 0)
-		return ret;
-	h->pos = key->pos;
-	ret = yaml_map_read(d, key->next, &host_table, h, e);
-	if (ret < 0)
-		return ret;
+	if (m->host_count == HOSTS_MAX)
+		return pos_fail(d->file, draft->hosts->pos, e,
+				"hosts: more than %d with their ports: expected 2 to %d", HOSTS_MAX,
+				HOSTS_MAX);
+	grown = reallocarray(m->host, m->host_count + 1, sizeof(*grown));
+	if (grown == NULL)
+		return err_set(e, ENOMEM, "%s: out of memory", d->file);
+	m->host = grown;
+	h = &m->host[m->host_count++];
+	*h = machine->h;
+	if (port != NULL) {
+		char name[NAME_MAX_BYTES];
+		int ret = word_copy(d, port, "port", "_-", PORT_NAME_FORM, name, sizeof(name), e);
+
+		if (ret < 0)
+			return ret;
+		if (strlen(h->machine) + 1 + strlen(name) >= sizeof(h->name))
+			return pos_fail(d->file, port->pos, e,
+					"port '%s': '%s.%s' is too long: expected at most %zu "
+					"characters",
+					name, h->machine, name, sizeof(h->name) - 1);
+		strcat(strcat(h->name, "."), name);
+		h->pos = port->pos;
+		if (!yaml_blank(port->next))
+			ret = yaml_map_read(d, port->next, &port_table, h, e);
+		if (ret < 0)
+			return ret;
+	}
 	h->idle_set = h->at.idle.line != 0;
+	return host_check(d, h, e);
+}
+
+static int ports_add(const struct yaml_doc *d, struct draft *draft, struct host_draft *machine,
+		     struct err *e)
+{
+	const struct yaml_item *ports = machine->ports;
+	char show[96];
+
+	if (ports->kind != YAML_MAP || ports->count == 0)
+		return pos_fail(d->file, ports->pos, e,
+				"ports: %s given: expected a mapping, as 'p0: {addr: "
+				"198.18.0.1/24, device: eth1}'",
+				ports->kind == YAML_MAP ? "none"
+							: yaml_show(ports, show, sizeof(show)));
+	if (machine->h.at.addr.line != 0)
+		return pos_fail(d->file, machine->h.at.addr, e,
+				"addr: host '%s' has ports: expected each to have its own",
+				machine->h.name);
+	machine->h.ports = (uint32_t)ports->count;
+	for (const struct yaml_item *key = ports->child; key != NULL; key = key->next->next) {
+		int ret = endpoint_add(d, draft, machine, key, e);
+
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int host_read(const struct yaml_doc *d, struct draft *draft,
+		     const struct matrix_host *defaults, const struct yaml_item *key, struct err *e)
+{
+	struct host_draft machine = { .h = *defaults };
+	struct matrix_host *h = &machine.h;
+	int ret = word_copy(d, key, "host", "._-", HOST_NAME_FORM, h->name, sizeof(h->name), e);
+
+	if (ret < 0)
+		return ret;
+	memcpy(h->machine, h->name, sizeof(h->machine));
+	h->machine_at = h->pos = key->pos;
+	h->first = (uint32_t)draft->m.host_count;
+	h->ports = 1;
+	ret = yaml_map_read(d, key->next, &host_table, &machine, e);
+	if (ret < 0)
+		return ret;
+	if (draft->m.transport == TRANSPORT_LOCAL && h->ssh[0] != '\0')
+		return pos_fail(d->file, h->at.ssh, e,
+				"ssh '%s': transport local starts agents here: remove it, or say "
+				"'transport: ssh'",
+				h->ssh);
 	if (draft->m.transport == TRANSPORT_SSH && h->ssh[0] == '\0') {
 		memcpy(h->ssh, h->name, sizeof(h->name));
 		h->at.ssh = h->pos;
 	}
-	return host_check(d, draft, h, e);
-}
-
-static int cmp_name(const struct matrix_host *a, const struct matrix_host *b)
-{
-	return strcmp(a->name, b->name);
-}
-
-static int cmp_addr(const struct matrix_host *a, const struct matrix_host *b)
-{
-	return ip_cmp(&a->addr, &b->addr);
-}
-
-static int cmp_ssh(const struct matrix_host *a, const struct matrix_host *b)
-{
-	return strcmp(a->ssh, b->ssh);
-}
-
-struct host_order {
-	const struct matrix_host *host;
-	int (*cmp)(const struct matrix_host *a, const struct matrix_host *b);
-};
-
-static int by_order(const void *a, const void *b, void *arg)
-{
-	const struct host_order *o = arg;
-	const uint32_t *x = a, *y = b;
-	int c = o->cmp(&o->host[*x], &o->host[*y]);
-
-	return c != 0 ? c : (*x > *y) - (*x < *y);
-}
-
-// Sorts the index; of hosts that are alike then, the second of the first two, with its twin.
-static const struct matrix_host *twin_find(struct draft *draft,
-					   int (*cmp)(const struct matrix_host *,
-						      const struct matrix_host *),
-					   const struct matrix_host **twin)
-{
-	struct host_order o = { .host = draft->m.host, .cmp = cmp };
-	uint32_t *order = draft->index.order;
-
-	qsort_r(order, draft->m.host_count, sizeof(*order), by_order, &o);
-	for (size_t i = 1; i < draft->m.host_count; i++) {
-		*twin = &o.host[order[i - 1]];
-		if (cmp(*twin, &o.host[order[i]]) == 0)
-			return &o.host[order[i]];
-	}
-	return NULL;
-}
-
-static int twins_refuse(const struct yaml_doc *d, struct draft *draft, struct err *e)
-{
-	const struct matrix_host *h, *twin;
-	char addr[IP_STR_MAX];
-
-	h = twin_find(draft, cmp_name, &twin);
-	if (h != NULL)
-		return pos_fail(d->file, h->pos, e,
-				"host '%s' a second time: it stands at %d:%d; rename one", h->name,
-				twin->pos.line, twin->pos.col);
-	h = twin_find(draft, cmp_addr, &twin);
-	if (h != NULL)
-		return pos_fail(
-			d->file, h->at.addr, e,
-			"addr '%s': host '%s' has it too (line %d): expected one of its own",
-			ip_str(&h->addr, addr, sizeof(addr)), twin->name, twin->at.addr.line);
-	h = draft->m.transport == TRANSPORT_SSH ? twin_find(draft, cmp_ssh, &twin) : NULL;
-	if (h != NULL)
-		return pos_fail(d->file, h->at.ssh, e,
-				"ssh '%s': host '%s' is there too (line %d): expected one agent a "
-				"machine",
-				h->ssh, twin->name, twin->at.ssh.line);
-	twin_find(draft, cmp_name, &twin); // the order that the index is searched in
-	return 0;
+	return machine.ports != NULL ? ports_add(d, draft, &machine, e)
+				     : endpoint_add(d, draft, &machine, NULL, e);
 }
 
 int draft_hosts(const struct yaml_doc *d, struct draft *draft, struct err *e)
 {
 	struct matrix_host defaults = { .queues = 1 };
 	struct matrix *m = &draft->m;
-	size_t n, i = 0;
+	size_t n;
 	char show[96];
 	int ret;
 
@@ -441,66 +451,25 @@ int draft_hosts(const struct yaml_doc *d, struct draft *draft, struct err *e)
 			d->file, draft->hosts->pos, e,
 			"hosts: %s given: expected a mapping, as 'a: {addr: 198.18.0.1/24}'",
 			yaml_show(draft->hosts, show, sizeof(show)));
-	n = draft->hosts->count;
-	if (n < 2 || n > HOSTS_MAX)
-		return pos_fail(d->file, draft->hosts->pos, e, "hosts: %zu given: expected 2 to %d",
-				n, HOSTS_MAX);
 	if (draft->defaults != NULL) {
 		ret = yaml_map_read(d, draft->defaults, &defaults_table, &defaults, e);
 		if (ret < 0)
 			return ret;
 	}
-	m->host = calloc(n, sizeof(*m->host));
-	draft->index = (struct host_index){ .m = m, .order = calloc(n, sizeof(uint32_t)) };
-	if (m->host == NULL || draft->index.order == NULL)
-		return err_set(e, ENOMEM, "%s: out of memory", d->file);
-	m->host_count = n;
 	for (const struct yaml_item *key = draft->hosts->child; key != NULL;
-	     key = key->next->next, i++) {
-		ret = host_read(d, draft, &defaults, key, &m->host[i], e);
+	     key = key->next->next) {
+		ret = host_read(d, draft, &defaults, key, e);
 		if (ret < 0)
 			return ret;
-		draft->index.order[i] = (uint32_t)i;
 	}
-	return twins_refuse(d, draft, e);
-}
-
-uint32_t host_index_find(const struct host_index *x, const char *name)
-{
-	size_t low = 0, high = x->m->host_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int c = strcmp(name, x->m->host[x->order[mid]].name);
-
-		if (c == 0)
-			return x->order[mid];
-		if (c < 0)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return UINT32_MAX;
-}
-
-int host_of(const struct yaml_doc *d, const struct draft *draft, const char *key,
-	    const struct yaml_item *name, uint32_t *host, struct err *e)
-{
-	const struct matrix *m = &draft->m;
-	char show[96], hint[512];
-
-	*host = host_index_find(&draft->index, name->text);
-	if (*host != UINT32_MAX)
-		return 0;
-
-	const char **names = calloc(m->host_count, sizeof(*names));
-	if (names == NULL)
+	n = m->host_count;
+	if (n < 2)
+		return pos_fail(d->file, draft->hosts->pos, e, "hosts: %zu given: expected 2 to %d",
+				n, HOSTS_MAX);
+	draft->index = (struct host_index){ .m = m, .order = calloc(n, sizeof(uint32_t)) };
+	if (draft->index.order == NULL)
 		return err_set(e, ENOMEM, "%s: out of memory", d->file);
-	for (size_t i = 0; i < m->host_count; i++)
-		names[i] = m->host[i].name;
-	pos_fail(d->file, name->pos, e, "%s: no host %s: %s", key,
-		 yaml_show(name, show, sizeof(show)),
-		 yaml_suggest(name->text, names, m->host_count, hint, sizeof(hint)));
-	free(names);
-	return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		draft->index.order[i] = (uint32_t)i;
+	return draft_twins(d, draft, e);
 }

@@ -29,6 +29,8 @@ struct draft {
 // Letters, digits and what is in `also`; not empty, and not beginning with '-' or '.'.
 bool name_ok(const char *s, const char *also);
 
+// What no two hosts may share. Leaves the index in the order of names.
+int draft_twins(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // Defaults and hosts, with all that can be said of hosts alone. Fills the index.
 int draft_hosts(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // The traffic's keys that belong together: which pattern takes which of them. Fills the hubs.

@@ -128,6 +128,36 @@ static int local_share(const struct plan_input *in, struct plan *p, struct err *
 	return 0;
 }
 
+// Agents of several ports share a machine that only they know: each is told which CPUs the others
+// have by name, and how many those before it will choose.
+static int ports_share(const struct plan_input *in, struct plan *p, struct err *e)
+{
+	const struct matrix *m = in->matrix;
+
+	for (size_t i = 0; i < p->host_count; i++) {
+		const struct matrix_host *h = &m->host[i];
+		struct hostcfg *c = &p->host[i];
+
+		for (size_t k = h->first; k < h->first + h->ports && !is_out(in, i); k++) {
+			const struct matrix_host *other = &m->host[k];
+
+			if (k == i)
+				continue;
+			if (k < i && other->lcore_count == 0)
+				c->lcores_before += other->queues;
+			if (c->lcore_taken_count + other->lcore_count > LCORES_TAKEN_MAX)
+				return pos_fail(m->file, h->machine_at, e,
+						"host '%s': more than %d lcores: expected fewer "
+						"queues",
+						h->machine, LCORES_TAKEN_MAX);
+			memcpy(c->lcores_taken + c->lcore_taken_count, other->lcores,
+			       other->lcore_count * sizeof(other->lcores[0]));
+			c->lcore_taken_count += other->lcore_count;
+		}
+	}
+	return 0;
+}
+
 static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e)
 {
 	size_t left = 0;
@@ -144,7 +174,8 @@ static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e
 		return err_set(e, EINVAL,
 			       "%s: %zu of %zu hosts left: expected two or more to measure",
 			       in->matrix->file, left, p->host_count);
-	return in->matrix->transport == TRANSPORT_LOCAL ? local_share(in, p, e) : 0;
+	return in->matrix->transport == TRANSPORT_LOCAL ? local_share(in, p, e)
+							: ports_share(in, p, e);
 }
 
 static int size_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
@@ -330,6 +361,7 @@ static int flow_share(const struct matrix *m, struct plan *p, const struct plan_
 	};
 	*rx = (struct flow_rx){
 		.peer_addr = m->host[f->src].addr,
+		.peer_sources = 1,
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
 		.dscp = f->dscp,

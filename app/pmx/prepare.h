@@ -23,8 +23,9 @@ struct prepare_want {
 // Pages of PREPARE_PAGE_KB that one agent needs: none with `hugepages: no`, and none on a virtual
 // device that does not insist (it takes ordinary memory).
 uint64_t prepare_pages(const struct hostcfg *c, const struct profile *p);
-// The items of scripts/prepare for one host, in one line; "" when there is nothing to do. `pages`
-// is the sum over all agents that share the machine so far.
+// The items of scripts/prepare for one port, in one line; "" when there is nothing to do. `pages`
+// are those of all agents so far that share the machine in calls of their own; items of one call
+// add up by themselves.
 void prepare_items(const struct hostcfg *c, const struct profile *p, const struct matrix_host *h,
 		   const struct prepare_want *w, uint64_t pages, char *buf, size_t size);
 // The PCI address of a host's device in full, or "" where it has none.

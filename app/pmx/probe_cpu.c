@@ -47,9 +47,20 @@ static size_t beyond(const struct exam *x)
 	return 0;
 }
 
+// Of all agents on the machine.
+static unsigned all_queues(const struct exam *x)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < x->matrix->host_count; i++)
+		if (matrix_same_machine(x->matrix, x->host, i))
+			n += x->matrix->host[i].queues;
+	return n;
+}
+
 void probe_lcores(const struct exam *x, struct finding *f)
 {
-	unsigned queues = x->cfg->port.queues;
+	unsigned queues = x->cfg->port.queues, all = all_queues(x);
 	cpu_set_t online, allowed;
 	char list[LIST_MAX], cpus[LIST_MAX];
 
@@ -73,9 +84,9 @@ void probe_lcores(const struct exam *x, struct finding *f)
 		found(f, HEALTH_BLOCKER, "%u queues: DPDK has at most %d lcores, one of them pmx's",
 		      queues, EAL_LCORES_MAX);
 		mend(f, "queues: %d in the matrix", EAL_LCORES_MAX - 1);
-	} else if (!exam_local(x) && queues > (unsigned)CPU_COUNT(&allowed)) {
-		found(f, HEALTH_WARNING, "%u queues on %d CPUs: lcores take turns", queues,
-		      CPU_COUNT(&allowed));
+	} else if (!exam_local(x) && all > (unsigned)CPU_COUNT(&allowed)) {
+		found(f, HEALTH_WARNING, "%u queues%s on %d CPUs: lcores take turns", all,
+		      all > queues ? " of all ports" : "", CPU_COUNT(&allowed));
 		mend(f, "queues: %d in the matrix, or idle: yield", CPU_COUNT(&allowed));
 	} else {
 		uint16_t cpu[LCORES_MAX];

@@ -7,7 +7,10 @@ struct probe {
 	const char *name; // in the output; its anchor in doc/troubleshooting.rst is doctor-NAME
 	exam_probe run;
 	const char *brief; // what it looks at
+	bool machine;	   // it says the same for every port of a machine
 };
+// NULL when there is none.
+const struct probe *probe_find(const char *name);
 extern const struct probe probe_table[];
 extern const size_t probe_count;
 

@@ -230,11 +230,12 @@ static void attribute(struct sum_cause *c, const struct port_counts *port)
 // Of all CPUs of the box of h, what these agents took.
 static double agents_share(const struct summary *s, const struct sum_host *h)
 {
+	const struct matrix_host *m = &s->matrix->host[h->host];
+	bool here = s->matrix->transport == TRANSPORT_LOCAL; // all on this machine
+	size_t first = here ? 0 : m->first, n = here ? s->host_count : m->ports;
 	double sum = 0;
 
-	if (s->matrix->transport != TRANSPORT_LOCAL)
-		return h->agent_cpu_pct / (double)h->cpus;
-	for (size_t i = 0; i < s->host_count; i++) // all on this machine, the missing ones, too
+	for (size_t i = first; i < first + n; i++) // the missing ones, too
 		sum += s->host[i].agent_cpu_pct;
 	return sum / (double)h->cpus;
 }

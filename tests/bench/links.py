@@ -230,7 +230,8 @@ class AgentPair(Pair):
         peer.update(dscp=0, layer=0, peer_steer=0)
         tx = {**config["tx"][0], **peer, "rate_pps": "max", "window": window, "tx_first": 0,
               "peer_rx_first": 0}
-        rx = {**config["rx"][0], **peer, "rx_first": 0, "peer_tx_first": 0}
+        rx = {**config["rx"][0], **peer, "rx_first": 0, "peer_tx_first": 0, "peer_sources": 1}
+        config.update(src_addr=None, src_count=0, lcores_taken=[], lcores_before=0)
         config.update(layers=0, dwell_ns=0, vlan=[], pcp=0, ttl=64, steer=[])
         config["port"].update(
             vdev=self.link.devices(self.folder)[end], profile=self.link.name, unlink_path="",

@@ -45,6 +45,9 @@ static void make_matrix(struct mesh_run *r, const struct mesh_spec *spec)
 	assert_non_null(m->host);
 	for (size_t i = 0; i < spec->hosts; i++) {
 		host_name(m->host[i].name, i, spec->hosts);
+		memcpy(m->host[i].machine, m->host[i].name, NAME_MAX_BYTES);
+		m->host[i].first = (uint32_t)i;
+		m->host[i].ports = 1;
 		m->host[i].addr = IP4(0xc6120001u + (uint32_t)i);
 	}
 }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct matrix_host host = { .name = "a" };
+static struct matrix_host host = { .name = "a", .machine = "a", .ports = 1 };
 static struct matrix matrix = { .transport = TRANSPORT_LOCAL, .host = &host, .host_count = 1 };
 
 struct fixture {

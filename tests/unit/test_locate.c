@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct matrix_host host = { .name = "a" };
+static struct matrix_host host = { .name = "a", .machine = "a", .ports = 1 };
 static struct matrix matrix = { .transport = TRANSPORT_LOCAL, .host = &host, .host_count = 1 };
 
 struct rig {

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static struct matrix_host host = { .name = "a" };
+static struct matrix_host host = { .name = "a", .machine = "a", .ports = 1 };
 static const struct matrix matrix = {
 	.transport = TRANSPORT_LOCAL,
 	.host = &host,
