@@ -161,7 +161,8 @@ static int check_flow(const struct hostcfg *c, const char *dir, size_t i, uint32
 		      uint32_t streams, uint16_t sport, uint32_t first, uint32_t *next,
 		      struct err *e)
 {
-	uint32_t most = mtu_payload(c->port.mtu, !ip_is4(&c->addr), c->vlan_count);
+	struct sender by = hostcfg_sender(c);
+	uint32_t most = sender_payload_max(&by);
 
 	if (bytes > most)
 		return err_set(e, EINVAL,
@@ -407,6 +408,28 @@ int hostcfg_load(const char *path, struct hostcfg *c, struct err *e)
 json_t *hostcfg_write(const struct hostcfg *c)
 {
 	return jsonmap_write(&hostcfg_map, c);
+}
+
+struct sender hostcfg_sender(const struct hostcfg *c)
+{
+	return (struct sender){
+		.mtu = c->port.mtu,
+		.ip6 = !ip_is4(&c->addr),
+		.tags = (uint32_t)c->vlan_count,
+	};
+}
+
+bool hostcfg_fragments(const struct hostcfg *c)
+{
+	struct sender by = hostcfg_sender(c);
+	uint32_t most = sender_payload(&by);
+	bool more = false;
+
+	for (size_t i = 0; i < c->tx_count; i++)
+		more |= c->tx[i].req_bytes > most || c->tx[i].rep_bytes > most;
+	for (size_t i = 0; i < c->rx_count; i++)
+		more |= c->rx[i].req_bytes > most || c->rx[i].rep_bytes > most;
+	return more;
 }
 
 void hostcfg_free(struct hostcfg *c)

@@ -2,6 +2,7 @@
 // agent as JSON. The driver profile is folded in: the agent never asks which driver it drives.
 #pragma once
 
+#include "datagram.h"
 #include "err.h"
 #include "ip_addr.h"
 #include "rotation.h"
@@ -27,18 +28,6 @@
 #define VLAN_ID_MAX 4094
 #define PCP_MAX 7
 #define DSCP_MAX 63
-#define IP4_UDP_HEADER_BYTES 28
-#define IP6_UDP_HEADER_BYTES 48
-#define PAYLOAD_MAX_BYTES (65535 - IP4_UDP_HEADER_BYTES)
-
-// The largest payload that an MTU has room for. Links leave room for one tag beyond their MTU, the
-// second of two takes it from the payload.
-static inline uint32_t mtu_payload(uint32_t mtu, bool ip6, size_t tags)
-{
-	uint32_t headers = ip6 ? IP6_UDP_HEADER_BYTES : IP4_UDP_HEADER_BYTES;
-	headers += tags > 1 ? 4 : 0;
-	return mtu > headers ? mtu - headers : 0;
-}
 #define RATE_UNPACED (-1.0)
 
 // What an lcore does with an empty poll.
@@ -192,12 +181,16 @@ struct ip_addr source_addr(const struct ip_addr *first, uint32_t count, uint32_t
 //
 // Reads and checks every field and range; unknown, missing and duplicate keys are refused, and so
 // are streams that overlap (tx and rx stand in the order of their first index), ports above 65535,
-// payloads above the MTU and mixes that are none of `mix`. 0, or -EINVAL (-ENOMEM, ...) with the
-// JSON path of the fault. On failure *c is empty. hostcfg_free ends what *_read filled; of an empty
-// one it does nothing.
+// payloads of more frames than can be put together, and mixes that are none of `mix`. 0, or -EINVAL
+// (-ENOMEM, ...) with the JSON path of the fault. On failure *c is empty. hostcfg_free ends what
+// *_read filled; of an empty one it does nothing.
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e);
 int hostcfg_load(const char *path, struct hostcfg *c, struct err *e);
 // A new reference; keys in a fixed order, so equal configs give equal bytes (json_dumps without
 // JSON_SORT_KEYS keeps it). NULL on no memory, or when a string is not UTF-8.
 json_t *hostcfg_write(const struct hostcfg *c);
 void hostcfg_free(struct hostcfg *c);
+// What the host sends by, and whether any of its datagrams, own or received, takes more than one
+// frame.
+struct sender hostcfg_sender(const struct hostcfg *c);
+bool hostcfg_fragments(const struct hostcfg *c);

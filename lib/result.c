@@ -34,6 +34,7 @@ const char *const drop_reason_name[DROP_REASONS] = {
 	[DROP_NEIGHBOUR] = "neighbour",
 	[DROP_SLOW] = "slow",
 	[DROP_NOMBUF] = "nombuf",
+	[DROP_INCOMPLETE] = "incomplete",
 };
 
 #define COUNTER JM_UINT, JM_UNKNOWN_NULL
@@ -100,7 +101,7 @@ static const struct jm_row port_row[] = {
 	{ "imissed", COUNTER, AT(imissed) },	 { "ierrors", COUNTER, AT(ierrors) },
 	{ "oerrors", COUNTER, AT(oerrors) },	 { "rx_nombuf", COUNTER, AT(rx_nombuf) },
 	{ "pause_rx", COUNTER, AT(pause_rx) },	 { "pause_tx", COUNTER, AT(pause_tx) },
-	{ "link_mbps", COUNTER, AT(link_mbps) },
+	{ "link_mbps", COUNTER, AT(link_mbps) }, { "mtu", COUNTER, AT(mtu) },
 };
 #undef AT
 static const struct jm_map port_map = JM_MAP(port_row, struct port_counts);

@@ -49,22 +49,23 @@ struct queue_counts { // one queue, one trial
 
 // Frames that are none of the run's: why not. Whole run, all queues.
 enum drop_reason {
-	DROP_L2,	// other MAC, EtherType
-	DROP_VLAN,	// other tags than ours
-	DROP_ADDRESS,	// IP destination is not ours
-	DROP_OWN,	// from our own address: another host has it, or the network loops
-	DROP_PROTOCOL,	// IP but neither UDP nor answered ICMP
-	DROP_PORT,	// UDP to another port
-	DROP_COOKIE,	// pmx header of another run
-	DROP_STREAM,	// stream not in the plan, or addresses/ports that are not the stream's
-	DROP_MALFORMED, // short, bad lengths, bad version or kind
-	DROP_CHECKSUM,	// the IPv4 header's; any that the NIC marked bad
-	DROP_OPTIONS,	// IPv4 options, IPv6 extension headers but Fragment
-	DROP_FRAGMENT,
-	DROP_NEIGHBOUR, // ARP/ND that gives a known neighbour another MAC, while the old one may
-			// answer
-	DROP_SLOW,	// ARP/ICMP that has no answer here, or more than is taken
-	DROP_NOMBUF,	// no mbuf for a request that was due (it stays due)
+	DROP_L2,	 // other MAC, EtherType
+	DROP_VLAN,	 // other tags than ours
+	DROP_ADDRESS,	 // IP destination is not ours
+	DROP_OWN,	 // from our own address: another host has it, or the network loops
+	DROP_PROTOCOL,	 // IP but neither UDP nor answered ICMP
+	DROP_PORT,	 // UDP to another port
+	DROP_COOKIE,	 // pmx header of another run
+	DROP_STREAM,	 // stream not in the plan, or addresses/ports that are not the stream's
+	DROP_MALFORMED,	 // short, bad lengths, bad version or kind
+	DROP_CHECKSUM,	 // the IPv4 header's; any that the NIC marked bad
+	DROP_OPTIONS,	 // IPv4 options, IPv6 extension headers but Fragment
+	DROP_FRAGMENT,	 // of no datagram that the plan knows
+	DROP_NEIGHBOUR,	 // ARP/ND that gives a known neighbour another MAC, while the old one may
+			 // answer
+	DROP_SLOW,	 // ARP/ICMP that has no answer here, or more than is taken
+	DROP_NOMBUF,	 // no mbuf for a request that was due (it stays due), or for fragments
+	DROP_INCOMPLETE, // fragments of a datagram that did not become whole, or had no place
 	DROP_REASONS
 };
 extern const char *const drop_reason_name[DROP_REASONS];
@@ -73,6 +74,7 @@ struct port_counts { // as rte_eth_stats_get says, whole run; COUNTER_UNKNOWN wh
 	uint64_t ipackets, opackets, ibytes, obytes, imissed, ierrors, oerrors, rx_nombuf;
 	uint64_t pause_rx, pause_tx;
 	uint64_t link_mbps; // COUNTER_UNKNOWN = unknown
+	uint64_t mtu;	    // in effect
 };
 
 struct icmp_counts {	      // errors that came for packets of ours, whole run

@@ -37,6 +37,8 @@ static int open_queues(struct agent *a, struct err *e)
 		.txd = a->port.txd,
 		.data_room = footprint_data_room(a->cfg.port.mtu),
 		.csum_hw = a->port.csum_hw,
+		.multi_segs = a->port.multi_segs,
+		.fragment_id = (uint32_t)rte_rdtsc(), // a resumed run's are not those of before
 		.mac = a->port.mac,
 		.tx_port = ports.tx,
 		.rx_port = ports.rx,

@@ -19,7 +19,7 @@ bool layout_is_plain(const struct hostcfg *cfg)
 	for (size_t i = 0; i < cfg->rx_count; i++)
 		if (cfg->rx[i].req_mix != 0 || cfg->rx[i].rep_mix != 0)
 			return false;
-	return ip_is4(&cfg->addr) && cfg->vlan_count == 0;
+	return ip_is4(&cfg->addr) && cfg->vlan_count == 0 && !hostcfg_fragments(cfg);
 }
 
 void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX])
@@ -89,13 +89,19 @@ struct any_expect any_mask(const struct layout *at, enum pmx_kind kind)
 	return mask;
 }
 
-struct size any_size(const struct layout *at, uint32_t payload_bytes)
+struct size any_size(const struct layout *at, const struct sender *by, uint32_t payload_bytes)
 {
+	bool fragments = datagram_frames(by, payload_bytes) > 1;
+	uint32_t frame_len = at->pmx + payload_bytes;
+	if (frame_len < FRAME_MIN_NO_FCS)
+		frame_len = FRAME_MIN_NO_FCS;
 	uint16_t udp = (uint16_t)(sizeof(struct rte_udp_hdr) + payload_bytes);
 	uint16_t ip = (uint16_t)(udp + (at->v6 ? 0 : sizeof(struct rte_ipv4_hdr)));
 	return (struct size){
 		.payload_bytes = payload_bytes,
-		.frame_len = layout_frame_len(at, payload_bytes),
+		.frame_len = frame_len,
+		.mbuf_len = (uint16_t)(fragments ? at->pmx + sizeof(struct pmx_hdr) : frame_len),
+		.fragments = fragments,
 		.ip_len = rte_cpu_to_be_16(ip),
 		.udp_len = rte_cpu_to_be_16(udp),
 	};
@@ -115,8 +121,8 @@ static uint16_t size_number(const struct size *size, uint32_t count, uint64_t by
 	return (uint16_t)low;
 }
 
-struct sizes any_sizes(const struct layout *at, const struct size_mix *mix, struct size *size,
-		       uint16_t *turn)
+struct sizes any_sizes(const struct layout *at, const struct sender *by, const struct size_mix *mix,
+		       struct size *size, uint16_t *turn)
 {
 	const struct uints *cycle = mix->cycle;
 	struct mix_size *sizes = malloc(cycle->count * sizeof(*sizes));
@@ -128,7 +134,7 @@ struct sizes any_sizes(const struct layout *at, const struct size_mix *mix, stru
 		return (struct sizes){ 0 };
 	z.count = (uint32_t)mix_sizes(mix, sizes);
 	for (uint32_t i = 0; i < z.count; i++)
-		size[i] = any_size(at, sizes[i].bytes);
+		size[i] = any_size(at, by, sizes[i].bytes);
 	free(sizes);
 	for (uint32_t i = 0; i < z.cycle; i++)
 		turn[i] = size_number(size, z.count, cycle->v[i]);

@@ -25,7 +25,10 @@ struct any_expect {
 
 struct size { // as frames of it say
 	uint32_t payload_bytes;
-	uint16_t frame_len; // without FCS
+	uint32_t frame_len; // without FCS, all in one
+	uint16_t mbuf_len;  // of which the first mbuf has so much: all, but for what is sent in
+			    // fragments
+	bool fragments;
 	rte_be16_t ip_len, udp_len;
 };
 
@@ -68,7 +71,7 @@ struct any {
 };
 
 struct layout layout_of(const struct hostcfg *cfg);
-// Whether the fast half of rx.h and tx.h does for this config.
+// Whether the fast half of rx.h and tx.h does for this config: no tags, IPv4, no fragments.
 bool layout_is_plain(const struct hostcfg *cfg);
 // Tags of the host's frames, outer first.
 void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX]);
@@ -76,7 +79,8 @@ void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX]);
 // A template: no lengths in it, the IPv4 checksum's field holds the folded sum of the header.
 void any_template(struct head *h, const struct layout *at, const struct frame_spec *s);
 struct any_expect any_mask(const struct layout *at, enum pmx_kind kind);
-struct size any_size(const struct layout *at, uint32_t payload_bytes);
+// by: what the host sends by.
+struct size any_size(const struct layout *at, const struct sender *by, uint32_t payload_bytes);
 // The sizes of a mix: size[] has room for mix_size_count, turn[] for the cycle.
-struct sizes any_sizes(const struct layout *at, const struct size_mix *mix, struct size *size,
-		       uint16_t *turn);
+struct sizes any_sizes(const struct layout *at, const struct sender *by, const struct size_mix *mix,
+		       struct size *size, uint16_t *turn);

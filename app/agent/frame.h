@@ -72,12 +72,6 @@ static inline uint16_t frame_len(uint32_t payload_bytes)
 	return (uint16_t)(n < FRAME_MIN_NO_FCS ? FRAME_MIN_NO_FCS : n);
 }
 
-static inline uint16_t layout_frame_len(const struct layout *at, uint32_t payload_bytes)
-{
-	uint32_t n = at->pmx + payload_bytes;
-	return (uint16_t)(n < FRAME_MIN_NO_FCS ? FRAME_MIN_NO_FCS : n);
-}
-
 // Ones' complement sums are kept in memory byte order and unfolded (RFC 1071 section 2): 2^16 = 1
 // modulo 2^16 - 1, so whole 32-bit words may be added.
 static inline uint16_t csum_fold(uint64_t sum)

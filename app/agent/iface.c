@@ -7,6 +7,7 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +26,20 @@ unsigned int iface_rx_queues(const char *name)
 		n += strncmp(f->d_name, "rx-", 3) == 0;
 	closedir(d);
 	return n;
+}
+
+unsigned int iface_mtu(unsigned int index, char *name)
+{
+	struct ifreq r = { 0 };
+	if (if_indextoname(index, name) == NULL)
+		return 0;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	memcpy(r.ifr_name, name, sizeof(r.ifr_name));
+	unsigned int mtu = ioctl(fd, SIOCGIFMTU, &r) == 0 ? (unsigned int)r.ifr_mtu : 0;
+	close(fd);
+	return mtu;
 }
 
 struct request {

@@ -3,6 +3,8 @@
 
 // Receive queues in use, as sysfs says; 0 = not known.
 unsigned int iface_rx_queues(const char *name);
+// Name (IF_NAMESIZE bytes) and MTU of the interface with this index; 0 = there is none.
+unsigned int iface_mtu(unsigned int index, char *name);
 // 1 when an XDP program is attached to it, 0 when none is, -errno (no such interface, "")
 // otherwise.
 int iface_xdp(const char *name);

@@ -69,7 +69,7 @@ static inline void out_restamp(struct queue *q, uint32_t count)
 		struct frame *f = queue_frame(q, m);
 		uint64_t old_sum = tsc_sum(&f->pmx);
 		tsc_put(&f->pmx, now);
-		if (!q->csum_hw)
+		if (!q->csum_hw || m->pkt_len != m->data_len) // no NIC sums up fragments
 			f->udp.dgram_cksum =
 				csum_update(f->udp.dgram_cksum, old_sum, tsc_sum(&f->pmx));
 	}

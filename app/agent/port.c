@@ -5,6 +5,7 @@
 #include "iface.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <string.h>
 
 static int find_port(struct port *p, const struct hostcfg *cfg, struct err *e)
@@ -80,6 +81,10 @@ static int configure(struct port *p, const struct hostcfg *cfg, struct err *e)
 		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
 		conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_UDP_CKSUM & p->info.rx_offload_capa;
 	}
+	p->multi_segs = hostcfg_fragments(cfg) &&
+			(p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+	if (p->multi_segs)
+		conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	int r = rte_eth_dev_configure(p->id, cfg->port.queues, cfg->port.queues, &conf);
 	if (r != 0)
 		return err_set(e, -r, "%s refuses %u queues with MTU %u: %s", p->driver,
@@ -106,6 +111,24 @@ static int set_mtu(const struct port *p, const struct hostcfg *cfg, struct err *
 		       rte_strerror(-r));
 }
 
+// What was asked for may have been refused in silence, or be the kernel's affair.
+static int verify_mtu(struct port *p, const struct hostcfg *cfg, struct err *e)
+{
+	char name[IF_NAMESIZE];
+	uint16_t now = 0;
+	unsigned int kernels = iface_mtu(p->info.if_index, name);
+	if (kernels != 0 && kernels < cfg->port.mtu)
+		return err_set(e, EINVAL,
+			       "interface %s has an MTU of %u, and mtu %u is asked for: ip link "
+			       "set dev %s mtu %u, or mtu: %u",
+			       name, kernels, cfg->port.mtu, name, cfg->port.mtu, kernels);
+	if (mtu_is_ethdevs(p, cfg) && rte_eth_dev_get_mtu(p->id, &now) == 0 && now < cfg->port.mtu)
+		return err_set(e, EINVAL, "%s has an MTU of %u and does not take %u: set mtu: %u",
+			       p->driver, now, cfg->port.mtu, now);
+	p->mtu = cfg->port.mtu;
+	return 0;
+}
+
 // Solicitations for an IPv6 address come to a group. A PMD that cannot filter takes all frames.
 static void hear_groups(const struct port *p, const struct hostcfg *cfg)
 {
@@ -127,7 +150,8 @@ int port_open(struct port *p, const struct hostcfg *cfg, struct err *e)
 	p->socket = rte_eth_dev_socket_id(p->id);
 	p->counts_missed = cfg->port.counts_missed;
 	if ((r = check_queues(p, cfg, e)) != 0 || (r = check_all_queues(cfg, e)) != 0 ||
-	    (r = configure(p, cfg, e)) != 0 || (r = set_mtu(p, cfg, e)) != 0)
+	    (r = configure(p, cfg, e)) != 0 || (r = set_mtu(p, cfg, e)) != 0 ||
+	    (r = verify_mtu(p, cfg, e)) != 0)
 		return r;
 	r = rte_eth_macaddr_get(p->id, &p->mac);
 	if (r != 0)
@@ -201,7 +225,7 @@ void port_read(const struct port *p, struct port_counts *c)
 {
 	struct rte_eth_stats s;
 	struct rte_eth_link link = { 0 };
-	*c = (struct port_counts){ .link_mbps = COUNTER_UNKNOWN };
+	*c = (struct port_counts){ .link_mbps = COUNTER_UNKNOWN, .mtu = p->mtu };
 	read_pause(p->id, &c->pause_rx, &c->pause_tx);
 	c->pause_rx = since(c->pause_rx, p->pause_rx);
 	c->pause_tx = since(c->pause_tx, p->pause_tx);

@@ -15,8 +15,9 @@ struct port {
 	char driver[64];
 	struct rte_ether_addr mac;
 	struct rte_eth_dev_info info;
+	uint16_t mtu;	   // as it was found to be in effect
 	uint16_t rxd, txd; // as adjusted to the PMD's limits
-	bool csum_hw, counts_missed;
+	bool csum_hw, multi_segs, counts_missed;
 	struct rte_eth_stats base; // at the start: counters are differences
 	uint64_t pause_rx, pause_tx;
 };

@@ -1,5 +1,6 @@
 #include "queue.h"
 
+#include "frag.h"
 #include "rx.h"
 #include "steer.h"
 #include "trial.h"
@@ -57,7 +58,7 @@ static struct rte_mempool *pool_create(const struct queue_env *env, uint16_t id,
 				       struct err *e)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t n = footprint_mbufs(env->rxd, env->txd, rx);
+	uint32_t n = footprint_mbufs(env->rxd, env->txd, rx, hostcfg_fragments(env->cfg));
 	snprintf(name, sizeof(name), "pmx_%s_%u", rx ? "rx" : "tx", id);
 	struct rte_mempool *mp =
 		rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, env->data_room, env->socket);
@@ -432,6 +433,7 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->udp_port_be = rte_cpu_to_be_16(cfg->udp_port);
 	q->addr = cfg->addr;
 	q->at = layout_of(cfg);
+	q->by = hostcfg_sender(cfg);
 	q->plain = layout_is_plain(cfg);
 	q->shift = (uint16_t)(q->at.pmx - FRAME_HDR_BYTES);
 	layout_tci(cfg, q->tci);
@@ -458,7 +460,7 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	if (q->tx_pool != NULL && (q->punt == NULL || q->inject == NULL))
 		err_set(e, ENOMEM, "queue %u: no memory for its rings", id);
 	if (q->punt == NULL || q->inject == NULL || q->tx_pool == NULL ||
-	    queue_build(q, env, e) != 0) {
+	    queue_build(q, env, e) != 0 || (hostcfg_fragments(cfg) && frag_open(q, env, e) != 0)) {
 		queue_destroy(q);
 		return NULL;
 	}
@@ -572,6 +574,7 @@ void queue_destroy(struct queue *q)
 	rte_free(q->tx_addr);
 	rte_free(q->rx_addr);
 	queue_any_free(q);
+	frag_free(q);
 	rte_free(q->tx_flow);
 	rte_free(q->rx_flow);
 	rte_free(q->tx_mark);

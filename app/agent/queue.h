@@ -113,6 +113,8 @@ struct queue_layer {
 	uint32_t first, count;
 };
 
+struct frag;
+
 struct queue {
 	// --- read only while traffic runs
 	uint16_t port, id, burst, cookie_be, udp_port_be;
@@ -147,11 +149,13 @@ struct queue {
 	double tsc_per_ns;
 	uint64_t rotation_start; // TSC; before the measured trial's where that was joined
 	struct layout at;
+	struct sender by;
 	bool plain;	// untagged IPv4 of one size each way: the fast half does
 	uint16_t shift; // of the pmx header against a plain frame's
 	uint16_t tci[FRAME_TAGS_MAX];
 	struct ip_addr addr, *tx_addr, *rx_addr; // own; of the peers by flow
 	struct any any;				 // where it does not
+	struct frag *frag;			 // where a datagram is more than one frame; owned
 
 	// --- receive: the last burst, and how much of it goes back to the pool
 	__attribute__((aligned(64))) struct rte_mbuf *in[BURST_MAX];
@@ -196,7 +200,8 @@ struct queue_env { // of the port, the same for every queue
 	uint16_t port;
 	int socket;
 	uint16_t rxd, txd, data_room;
-	bool csum_hw;
+	bool csum_hw, multi_segs;
+	uint32_t fragment_id; // of the first datagram; queues count apart
 	struct rte_ether_addr mac;
 	const uint16_t *tx_port, *rx_port; // steer.h
 };

@@ -68,7 +68,7 @@ static struct sizes sizes_of(const struct queue *q, struct size **place, uint32_
 {
 	if (mix > 0)
 		return q->any.mix[mix - 1];
-	**place = any_size(&q->at, payload_bytes);
+	**place = any_size(&q->at, &q->by, payload_bytes);
 	return (struct sizes){ .cycle = 1, .count = 1, .size = (*place)++ };
 }
 
@@ -104,7 +104,8 @@ static int mixes_build(struct queue *q, const struct queue_env *env)
 		return -ENOMEM;
 	sizes = places = 0;
 	for (size_t i = 0; i < cfg->mix_count; i++) {
-		a->mix[i] = any_sizes(&q->at, &cfg->mix[i], a->mix_size + sizes, a->turn + places);
+		a->mix[i] = any_sizes(&q->at, &q->by, &cfg->mix[i], a->mix_size + sizes,
+				      a->turn + places);
 		if (a->mix[i].count == 0)
 			return -ENOMEM;
 		sizes += a->mix[i].count;

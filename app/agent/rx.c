@@ -1,5 +1,7 @@
 #include "rx.h"
 
+#include "frag.h"
+
 #include "nd.h"
 
 #include <rte_arp.h>
@@ -9,19 +11,19 @@
 
 static const struct ip_addr all_nodes = { { 0xff, 0x02, [15] = 1 } };
 
-// Why a frame with UDP to or from us is not the run's. src: its sender.
-static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf *m,
-				   const struct ip_addr *src)
+enum drop_reason rx_udp_reason(const struct queue *q, const struct rte_mbuf *m, bool piece,
+			       const struct ip_addr *src)
 {
-	const struct frame *f = queue_frame(q, m);
-	if (m->data_len < q->at.pmx)
+	size_t more = piece && q->at.v6 ? sizeof(struct rte_ipv6_fragment_ext) : 0;
+	const struct frame *f = (const void *)((const uint8_t *)queue_frame(q, m) + more);
+	if (m->data_len < q->at.pmx + more)
 		return DROP_MALFORMED;
 	uint32_t udp_bytes = rte_be_to_cpu_16(f->udp.dgram_len);
-	if (udp_bytes < sizeof(f->udp) || q->at.udp + udp_bytes > m->pkt_len)
+	if (udp_bytes < sizeof(f->udp) || (!piece && q->at.udp + udp_bytes > m->pkt_len))
 		return DROP_MALFORMED;
 	if (f->udp.dst_port != q->udp_port_be && f->udp.src_port != q->udp_port_be)
 		return DROP_PORT;
-	if (m->data_len < q->at.pmx + sizeof(f->pmx))
+	if (m->data_len < q->at.pmx + more + sizeof(f->pmx))
 		return DROP_MALFORMED;
 	if (f->pmx.cookie != q->cookie_be)
 		return DROP_COOKIE;
@@ -39,6 +41,16 @@ static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf 
 	const struct ip_addr *peer = request ? &q->rx_addr[s->flow] : &q->tx_addr[s->flow];
 	if (!ip_eq(peer, src) || s->port != (request ? f->udp.src_port : f->udp.dst_port))
 		return DROP_STREAM;
+	return DROP_REASONS;
+}
+
+// Why a frame with UDP to or from us is not the run's. src: its sender.
+static enum drop_reason udp_reason(const struct queue *q, const struct rte_mbuf *m,
+				   const struct ip_addr *src)
+{
+	enum drop_reason r = rx_udp_reason(q, m, false, src);
+	if (r != DROP_REASONS)
+		return r;
 	return rx_csum_bad(q, m) ? DROP_CHECKSUM : DROP_MALFORMED; // else its length
 }
 
@@ -147,7 +159,7 @@ static bool is_our_mac(const struct queue *q, const uint8_t *d, bool to_us)
 	       (q->at.v6 ? is_group_mac(q, d) : rte_is_broadcast_ether_addr((const void *)d) != 0);
 }
 
-static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *m)
+enum drop_reason rx_l3_reason(const struct queue *q, const struct rte_mbuf *m)
 {
 	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
 	uint64_t dst = 0;
@@ -175,14 +187,28 @@ static enum drop_reason rx_reason(const struct queue *q, const struct rte_mbuf *
 	return ip4_reason(q, m, l3);
 }
 
-bool rx_trim(struct rte_mbuf *m, uint16_t len)
+bool rx_trim(struct rte_mbuf *m, uint32_t len)
 {
 	if (m->nb_segs != 1 || m->data_len < len || has_tag(m))
 		return false;
 	m->vlan_tci = 0;
-	m->data_len = len;
+	m->data_len = (uint16_t)len;
 	m->pkt_len = len;
 	return true;
+}
+
+bool rx_fit(const struct queue *q, struct rte_mbuf *m, const struct size *size)
+{
+	if (!size->fragments)
+		return rx_trim(m, size->frame_len);
+	if (has_tag(m) || m->data_len < q->at.pmx + PMX_HDR_BYTES)
+		return false;
+	if (m->nb_segs > 1)
+		return m->pkt_len == size->frame_len;
+	// Put together before the port, as the kernel does for AF_PACKET's fan-out, which cuts off
+	// what a slot has no room for: more than a frame holds.
+	return m->pkt_len >= size->frame_len ||
+	       (q->frag != NULL && m->pkt_len >= q->at.l3 + (uint32_t)q->frag->out.mtu);
 }
 
 void rx_put_tag_back(struct rte_mbuf *m)
@@ -226,7 +252,7 @@ bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct rx_stream 
 
 void rx_other(struct queue *q, struct rte_mbuf *m)
 {
-	enum drop_reason r = rx_reason(q, m);
+	enum drop_reason r = rx_l3_reason(q, m);
 	if (r == DROP_REASONS) {
 		if (rte_ring_sp_enqueue(q->punt, m) == 0)
 			return;

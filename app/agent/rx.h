@@ -3,6 +3,7 @@
 #pragma once
 
 #include "clock.h"
+#include "frag.h"
 #include "out.h"
 #include "queue.h"
 #include "rx_any.h"
@@ -19,6 +20,13 @@ enum rx_count rx_count_slow(struct queue *q, struct rx_stream *s, uint32_t trial
 			    bool reply);
 void rx_book(struct queue *q, const struct rx_stream *s, uint64_t *mark, uint64_t count,
 	     bool reply);
+// Why a frame is not taken as it is, judged up to IP, with UDP to its header's stream: DROP_REASONS
+// = it is for the main thread.
+enum drop_reason rx_l3_reason(const struct queue *q, const struct rte_mbuf *m);
+// The same of UDP and the pmx header alone, in a whole frame or the first fragment. DROP_REASONS =
+// they are those of a stream of src.
+enum drop_reason rx_udp_reason(const struct queue *q, const struct rte_mbuf *m, bool piece,
+			       const struct ip_addr *src);
 // A frame that only differs from its flow's others by its TTL: true, and the others may have it.
 bool rx_ttl_changed(struct queue *q, struct rte_mbuf *m, const struct rx_stream *s,
 		    enum pmx_kind kind);
@@ -436,6 +444,6 @@ static __rte_always_inline uint32_t rx_poll(struct queue *q, uint64_t *now, bool
 	} else {
 		*now = rte_rdtsc();
 	}
-	rx_take(q, n, *now, plain);
+	rx_take(q, plain || q->frag == NULL ? n : frag_take(q, n, *now), *now, plain);
 	return n;
 }

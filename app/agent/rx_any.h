@@ -8,7 +8,9 @@
 void rx_put_tag_back(struct rte_mbuf *m);
 // Cuts off what follows a frame of the right length. False: it is too short, in segments, or a tag
 // stands beside it.
-bool rx_trim(struct rte_mbuf *m, uint16_t len);
+bool rx_trim(struct rte_mbuf *m, uint32_t len);
+// The same of any size: what was put together of fragments is in segments.
+bool rx_fit(const struct queue *q, struct rte_mbuf *m, const struct size *size);
 
 #define ETHER_TYPE_AT (2 * RTE_ETHER_ADDR_LEN)
 
@@ -23,6 +25,14 @@ static inline bool any_outer_ok(const struct layout *at, const uint8_t *d)
 static inline const struct size *any_size_at(const struct sizes *z, uint32_t place)
 {
 	return &z->size[size_index(z, place)];
+}
+
+// Gives back all segments but the first.
+static inline void rx_behead(struct rte_mbuf *m)
+{
+	rte_pktmbuf_free(m->next);
+	m->next = NULL;
+	m->nb_segs = 1;
 }
 
 // f: where a plain frame would begin for its UDP and pmx headers to stand where this frame's do.
@@ -40,7 +50,7 @@ static inline bool any_is_flows(const struct queue *q, struct rte_mbuf *m, const
 	       f->udp.dgram_len == size->udp_len && load16(d + q->at.len) == size->ip_len &&
 	       !(q->at.v6 && f->udp.dgram_cksum == 0) && // RFC 8200, 8.1
 	       ((m->data_len == size->frame_len && m->pkt_len == size->frame_len) ||
-		rx_trim(m, size->frame_len));
+		rx_fit(q, m, size));
 }
 
 // IPv4 alone: the header's checksum with its length, from the sum that a template holds.
@@ -54,10 +64,19 @@ static inline void any_put_lens(uint8_t *d, const struct layout *at, const struc
 	memcpy(field, &csum, sizeof(csum));
 }
 
-static inline void any_ask_nic(struct rte_mbuf *m, const struct layout *at, uint64_t flags)
+// Leaves the UDP checksum to the NIC. d: the head, its checksum field with the pseudo-header's sum
+// but for the length; in fragments no NIC can do it.
+static inline void any_ask_nic(struct rte_mbuf *m, const struct layout *at, uint8_t *d,
+			       const struct size *size)
 {
-	m->ol_flags = flags | RTE_MBUF_F_TX_UDP_CKSUM |
-		      (at->v6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(void *)(d + at->udp);
+	if (unlikely(size->fragments)) {
+		udp->dgram_cksum = csum_udp(head_udp_sum(d, at));
+		m->ol_flags = 0;
+		return;
+	}
+	udp->dgram_cksum = csum_fold((uint64_t)udp->dgram_cksum + size->udp_len);
+	m->ol_flags = RTE_MBUF_F_TX_UDP_CKSUM | (at->v6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
 	m->l2_len = at->l3;
 	m->l3_len = (uint64_t)(at->udp - at->l3) & 0x1ff;
 }
@@ -89,16 +108,17 @@ static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, str
 	memcpy(&h, flow->reply.b + q->at.pmx, offsetof(struct pmx_hdr, trial));
 	memcpy(h.stream, &s->peer_stream, sizeof(h.stream));
 	f->pmx = h;
-	if (in->payload_bytes != out->payload_bytes) {
-		memset(d + q->at.pmx + sizeof(h), 0, out->frame_len - q->at.pmx - sizeof(h));
-		m->data_len = out->frame_len;
+	bool echo = in->payload_bytes == out->payload_bytes && !out->fragments;
+	if (!echo) {
+		if (unlikely(m->nb_segs > 1))
+			rx_behead(m);
+		memset(d + q->at.pmx + sizeof(h), 0, out->mbuf_len - q->at.pmx - sizeof(h));
+		m->data_len = out->mbuf_len;
 		m->pkt_len = out->frame_len;
 	}
-	if (unlikely(q->csum_hw)) { // the template holds the pseudo-header's sum
-		f->udp.dgram_cksum =
-			csum_fold((uint64_t)load16(flow->reply.b + q->at.udp + 6) + out->udp_len);
-		any_ask_nic(m, &q->at, 0);
-	} else if (in->payload_bytes == out->payload_bytes) {
+	if (unlikely(q->csum_hw)) {
+		any_ask_nic(m, &q->at, d, out);
+	} else if (echo) {
 		uint32_t sum = (uint32_t)(uint16_t)~old + s->turn;
 		uint16_t csum = (uint16_t) ~(sum + (sum >> 16));
 		csum = csum != 0 ? csum : 0xffff;

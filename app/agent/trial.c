@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include "dwell.h"
+#include "frag.h"
 #include "out.h"
 #include "rx.h"
 #include "tx.h"
@@ -93,6 +94,8 @@ static void purge_out(struct queue *q, struct queue_trial *t, uint8_t trial)
 		}
 		if (!q->plain)
 			unsent_by_size(q, t, m);
+		if (i == 0 && q->frag != NULL)
+			frag_forget(q);
 		rte_pktmbuf_free(m);
 	}
 	q->out_count = kept;

@@ -69,13 +69,12 @@ static inline void tx_build_any(const struct queue *q, uint32_t i, struct rte_mb
 	memcpy(f->pmx.seq, &seq_be, sizeof(seq_be));
 	tsc_put(&f->pmx, tsc);
 	if (q->csum_hw) {
-		f->udp.dgram_cksum = csum_fold((uint64_t)f->udp.dgram_cksum + size->udp_len);
-		any_ask_nic(m, &q->at, m->ol_flags);
+		any_ask_nic(m, &q->at, d, size);
 	} else {
 		f->udp.dgram_cksum = csum_udp((uint64_t)f->udp.dgram_cksum + 2u * size->udp_len +
 					      seq_be + tsc_sum(&f->pmx));
 	}
-	m->data_len = size->frame_len;
+	m->data_len = size->mbuf_len;
 	m->pkt_len = size->frame_len;
 }
 

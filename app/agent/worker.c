@@ -1,5 +1,6 @@
 #include "worker.h"
 
+#include "frag.h"
 #include "queue.h"
 #include "rx.h"
 #include "trial.h"
@@ -44,6 +45,8 @@ static void housekeeping(struct queue *q, uint64_t now, uint64_t every)
 		queue_take_macs(q);
 	}
 	take_injected(q);
+	if (q->frag != NULL)
+		frag_expire(q, now);
 	if (q->window.group_count > 0) {
 		window_take_passed(&q->window, now);
 		window_silence(&q->window, now);
@@ -143,7 +146,7 @@ static inline __attribute__((always_inline)) void run(struct queue *q, bool plai
 		if (q->sending)
 			work += tx_due(q, work > FEW ? rte_rdtsc() : now, plain);
 		if (q->out_count > 0)
-			work += out_flush(q);
+			work += plain || q->frag == NULL ? out_flush(q) : frag_flush(q);
 		rx_release(q);
 
 		empty = work > 0 ? 0 : empty + 1;

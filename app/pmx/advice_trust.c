@@ -145,8 +145,8 @@ bool rule_other_run(const struct summary *s, struct advice *a)
 
 static bool is_stray(const struct sum_host *h, int reason)
 {
-	return reason != DROP_NOMBUF && reason != DROP_SLOW && reason != DROP_COOKIE &&
-	       known(h->drop[reason]);
+	return reason != DROP_NOMBUF && reason != DROP_SLOW && reason != DROP_INCOMPLETE &&
+	       reason != DROP_COOKIE && known(h->drop[reason]);
 }
 
 // Share of the frames received that were none of pmx's.

@@ -126,8 +126,11 @@ const struct export_column export_column[] = {
 	{ COUNT(next_hops_silent),
 	  METRIC("next_hops_silent", NULL, "Next hops that do not answer any more"), GAUGE,
 	  .scopes = SCOPE_HOST },
+	DROP("incomplete", DROP_INCOMPLETE),
+	{ .column = { .key = "port_mtu", AT(U64, counts.mtu) },
+	  METRIC("mtu_bytes", "bytes", "MTU in effect"), GAUGE, .scopes = SCOPE_PORT },
 };
 // clang-format on
 const size_t export_columns = sizeof(export_column) / sizeof(export_column[0]);
 _Static_assert(sizeof(export_column) / sizeof(export_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
-_Static_assert(DROP_REASONS == 15, "a DROP() for each reason");
+_Static_assert(DROP_REASONS == 16, "a DROP() for each reason");

@@ -169,6 +169,7 @@ static void add_port(struct port_counts *to, const struct port_counts *from)
 	for (size_t i = 0; i < sizeof(sum) / sizeof(sum[0]); i++)
 		add_count(sum[i].to, sum[i].from);
 	to->link_mbps = from->link_mbps;
+	to->mtu = from->mtu;
 }
 
 static void add_icmp(struct icmp_counts *to, const struct icmp_counts *from)

@@ -181,14 +181,34 @@ static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e
 static int size_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
 		      const struct hostcfg *c, struct err *e)
 {
-	uint32_t most = mtu_payload(c->port.mtu, !ip_is4(&c->addr), c->vlan_count);
+	struct sender by = hostcfg_sender(c);
+	uint32_t most = sender_payload_max(&by);
 
 	if (bytes <= most)
 		return 0;
 	return pos_fail(
 		m->file, pos, e,
-		"%s %u: larger than host '%s' can send: expected at most %u by its MTU of %u", what,
-		bytes, c->host, most, c->port.mtu);
+		"%s %u: %u frames by host '%s' with its MTU of %u, and a datagram of more than "
+		"%d is not put together again: expected at most %u, or a larger 'mtu:'",
+		what, bytes, datagram_frames(&by, bytes), c->host, c->port.mtu, DATAGRAM_FRAMES_MAX,
+		most);
+}
+
+// Frames are as large as the sender's MTU, and who puts them together again must know of it.
+static int mtu_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
+		     const struct hostcfg *from, const struct hostcfg *to, struct err *e)
+{
+	struct sender by = hostcfg_sender(from), at = hostcfg_sender(to);
+	uint32_t frames = datagram_frames(&by, bytes);
+
+	if (frames == 1 ? bytes <= sender_payload(&at) : sender_ip_mtu(&by) == sender_ip_mtu(&at))
+		return 0;
+	return pos_fail(m->file, pos, e,
+			"%s %u: %u frame%s by host '%s' with its MTU of %u, but host '%s' has one "
+			"of %u%s: expected the same 'mtu:' for both",
+			what, bytes, frames, frames > 1 ? "s" : "", from->host, from->port.mtu,
+			to->host, to->port.mtu,
+			from->port.mtu == to->port.mtu ? " and another number of tags" : "");
 }
 
 static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struct err *e)
@@ -282,6 +302,12 @@ static int flow_decide(const struct plan_input *in, const struct plan *p, const 
 			ret = size_check(m, "reply", m->traffic.rep_bytes, m->traffic.at.reply, c,
 					 e);
 	}
+	if (ret == 0)
+		ret = mtu_check(m, "request", m->traffic.req_bytes, m->traffic.at.request,
+				&p->host[pair->src], &p->host[pair->dst], e);
+	if (ret == 0)
+		ret = mtu_check(m, "reply", m->traffic.rep_bytes, m->traffic.at.reply,
+				&p->host[pair->dst], &p->host[pair->src], e);
 	if (ret == 0)
 		ret = rate_decide(in, pair, &pps, e);
 	if (ret < 0)

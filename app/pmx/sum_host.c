@@ -90,7 +90,8 @@ static uint64_t foreign_frames(const struct sum_host *h)
 	uint64_t sum = 0;
 
 	for (int i = 0; i < DROP_REASONS; i++)
-		if (i != DROP_NOMBUF && i != DROP_SLOW && h->drop[i] != COUNTER_UNKNOWN)
+		if (i != DROP_NOMBUF && i != DROP_SLOW && i != DROP_INCOMPLETE &&
+		    h->drop[i] != COUNTER_UNKNOWN)
 			sum += h->drop[i];
 	return sum;
 }

@@ -206,6 +206,8 @@ static const struct column host_column[] = {
 	{ NAME("silent_hop", NULL), AT(TEXT, hops.silent_addr) },
 	{ PACKETS("hop_silences", NULL), AT(U64, hops.silences) },
 	{ PACKETS("hop_mac_changes", NULL), AT(U64, hops.changes) },
+	{ PACKETS("drop_incomplete", NULL), AT(U64, drop[DROP_INCOMPLETE]) },
+	{ PACKETS("port_mtu", NULL), AT(U64, port.mtu) },
 };
 _Static_assert(sizeof(host_column) / sizeof(host_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

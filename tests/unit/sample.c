@@ -177,7 +177,7 @@ void sample_result(struct result *r)
 	for (unsigned i = 0; i < DROP_REASONS; i++)
 		r->drop[i] = 70 + i;
 	r->port = (struct port_counts){
-		81, 82, 83, 84, 85, 86, 87, 88, COUNTER_UNKNOWN, COUNTER_UNKNOWN, 10000
+		81, 82, 83, 84, 85, 86, 87, 88, COUNTER_UNKNOWN, COUNTER_UNKNOWN, 10000, 9000
 	};
 	r->lateness = sample_hist(0, 90);
 	r->cpu_pct = 12.5;

@@ -488,7 +488,8 @@ static void sent_by_size_is_exact(void **state)
 	struct layout at = layout_make(false, 0);
 	struct size size[3];
 	uint16_t turn[12];
-	struct any_flow flow = { .request_sizes = any_sizes(&at, &mix, size, turn),
+	struct any_flow flow = { .request_sizes = any_sizes(&at, &(struct sender){ .mtu = 1500 },
+							    &mix, size, turn),
 				 .reply_sizes = { .cycle = 1 },
 				 .counts = { 1, 4 } };
 	static const uint32_t from[] = { 0, 5, 11, UINT32_MAX - 30, UINT32_MAX };
