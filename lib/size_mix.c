@@ -1,6 +1,7 @@
 #include "size_mix.h"
 
 #include "hostcfg.h"
+#include "units.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -59,6 +60,24 @@ uint32_t mix_largest(const struct size_mix *m)
 	for (uint32_t i = 0; i < m->cycle->count; i++)
 		most = m->cycle->v[i] > most ? m->cycle->v[i] : most;
 	return (uint32_t)most;
+}
+
+double mix_mean(const struct size_mix *m)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->cycle->count; i++)
+		sum += m->cycle->v[i];
+	return (double)sum / m->cycle->count;
+}
+
+double mix_l1_mean(const struct size_mix *m, uint32_t encap)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < m->cycle->count; i++)
+		sum += l1_bytes((uint32_t)m->cycle->v[i] + encap);
+	return (double)sum / m->cycle->count;
 }
 
 struct place { // (2k + 1) / 2w of the cycle

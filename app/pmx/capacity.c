@@ -1,5 +1,7 @@
 #include "capacity.h"
 
+#include "sizes.h"
+
 #include "result.h"
 #include "units.h"
 
@@ -22,7 +24,8 @@ const char *const fit_name[FIT_COUNT] = {
 };
 
 // NAN for an unpaced flow makes every sum that it is in NAN.
-static void flow_add(struct capacity_host *host, const struct matrix *m, const struct plan_flow *f)
+static void flow_add(struct capacity_host *host, const struct matrix *m,
+		     const struct size_means *mean, const struct plan_flow *f)
 {
 	struct capacity_host *s = &host[f->src], *d = &host[f->dst];
 	double pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
@@ -37,10 +40,10 @@ static void flow_add(struct capacity_host *host, const struct matrix *m, const s
 	s->rx_pps += pps;
 	d->tx_pps += pps;
 	d->rx_pps += pps;
-	s->tx_l1_bps += l1_bps(pps, f->req_bytes + s_encap);
-	d->rx_l1_bps += l1_bps(pps, f->req_bytes + d_encap);
-	d->tx_l1_bps += l1_bps(pps, f->rep_bytes + d_encap);
-	s->rx_l1_bps += l1_bps(pps, f->rep_bytes + s_encap);
+	s->tx_l1_bps += pps * 8 * mean->request[s_encap];
+	d->rx_l1_bps += pps * 8 * mean->request[d_encap];
+	d->tx_l1_bps += pps * 8 * mean->reply[d_encap];
+	s->rx_l1_bps += pps * 8 * mean->reply[s_encap];
 }
 
 static void rate_host(struct capacity_host *h, const struct profile *p, double nic_gbps,
@@ -117,6 +120,7 @@ static int layers_sort(const struct plan *p, struct by_layer *b)
 struct rating {
 	const struct profile *profile;
 	double nic_gbps, nic_mpps;
+	struct size_means mean;
 };
 
 // Adds one layer up in `now`, and keeps what is worse than before of each host.
@@ -129,7 +133,7 @@ static void layer_add(struct capacity *c, const struct plan *p, const struct by_
 	for (size_t i = b->first[layer]; i < b->first[layer + 1]; i++) {
 		const struct plan_flow *f = &p->flow[b->order[i]];
 
-		flow_add(now, p->matrix, f);
+		flow_add(now, p->matrix, &r->mean, f);
 		pps += f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 	}
 	if (layer == 0 || isnan(pps) || pps > c->requests_pps) {
@@ -163,7 +167,7 @@ static int layers_add(struct capacity *c, const struct plan *p, const struct rat
 int capacity_build(const struct plan *p, const struct profile *profile, double nic_gbps,
 		   double nic_mpps, struct capacity *c, struct err *e)
 {
-	struct rating rating = { profile, nic_gbps, nic_mpps };
+	struct rating rating = { .profile = profile, .nic_gbps = nic_gbps, .nic_mpps = nic_mpps };
 
 	*c = (struct capacity){
 		.host = calloc(p->host_count, sizeof(*c->host)),
@@ -171,6 +175,7 @@ int capacity_build(const struct plan *p, const struct profile *profile, double n
 		.worst = SIZE_MAX,
 		.scale = NAN,
 	};
+	size_means_fill(&rating.mean, p->matrix);
 	if (c->host == NULL || layers_add(c, p, &rating) < 0) {
 		capacity_free(c);
 		return err_set(e, ENOMEM, "out of memory for %zu hosts", p->host_count);

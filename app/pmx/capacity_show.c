@@ -3,6 +3,8 @@
 #include "columns.h"
 #include "json_put.h"
 #include "rates.h"
+#include "sizes.h"
+#include "sizes_json.h"
 #include "render.h"
 #include "text.h"
 
@@ -88,13 +90,13 @@ static void put_title(FILE *f, const struct plan *p, const struct capacity *c, b
 {
 	const struct matrix *m = p->matrix;
 	double pps = c->requests_pps;
-	char buf[RATE_STR_MAX];
+	char buf[RATE_STR_MAX], request[SIZES_STR_MAX], reply[SIZES_STR_MAX];
 
 	text_begin(f, TEXT_BOLD, colour);
-	fprintf(f, "%s: %zu hosts, %zu flow%s, request %u B (frame %u), reply %u B (frame %u)",
-		m->name, m->host_count, p->flow_count, p->flow_count == 1 ? "" : "s",
-		m->traffic.req_bytes, frame_bytes(m->traffic.req_bytes + matrix_encap(m)),
-		m->traffic.rep_bytes, frame_bytes(m->traffic.rep_bytes + matrix_encap(m)));
+	fprintf(f, "%s: %zu hosts, %zu flow%s, request %s, reply %s", m->name, m->host_count,
+		p->flow_count, p->flow_count == 1 ? "" : "s",
+		request_sizes_str(m, request, sizeof(request)),
+		reply_sizes_str(m, reply, sizeof(reply)));
 	text_end(f, TEXT_BOLD, colour);
 	if (isnan(pps))
 		fputs("\n\n", f);
@@ -192,8 +194,7 @@ void capacity_json(FILE *f, const struct plan *p, const struct capacity *c)
 	json_put_text(&j, "name", p->matrix->name);
 	json_put_text(&j, "matrix", p->matrix->file);
 	json_put_text(&j, "matrix_sha256", p->matrix->sha256);
-	json_put_count(&j, "request_bytes", p->matrix->traffic.req_bytes);
-	json_put_count(&j, "reply_bytes", p->matrix->traffic.rep_bytes);
+	sizes_json(&j, p->matrix);
 	json_put_count(&j, "flows", p->flow_count);
 	json_put_real(&j, "requests_pps", c->requests_pps);
 	json_put_count(&j, "layers", p->layers);

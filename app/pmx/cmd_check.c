@@ -40,6 +40,13 @@ static int csv_write(const char *path, const struct plan *p, struct err *e)
 
 	if (f == NULL)
 		return err_set(e, ENOMEM, "out of memory");
+	if (p->matrix->traffic.req_words[0] != '\0' || p->matrix->traffic.rep_words[0] != '\0') {
+		fclose(f);
+		free(text);
+		return err_set(e, EINVAL,
+			       "%s: its sizes change, and a CSV grid can only say one each way",
+			       p->matrix->file);
+	}
 	csv_grid_write(f, p);
 	ret = fclose(f) == 0 ? spew(path, text, len, e) : err_set(e, ENOMEM, "out of memory");
 	free(text);

@@ -63,9 +63,9 @@ static void grid_sizes(struct job *j)
 	struct gen *g = &j->gen;
 
 	if (csv->req_bytes > 0 && !opt_given(o, &o->request) && !opt_given(o, &o->tx_frame))
-		g->request = csv->req_bytes;
+		g->request = gen_own_size(g->own_request, csv->req_bytes);
 	if (csv->rep_bytes > 0 && !opt_given(o, &o->reply) && !opt_given(o, &o->rx_frame))
-		g->reply = csv->rep_bytes;
+		g->reply = gen_own_size(g->own_reply, csv->rep_bytes);
 	if (csv->port > 0 && !opt_given(o, &o->port))
 		g->port = csv->port;
 }

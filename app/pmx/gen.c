@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DATA_NET "198.18.0.0/24" // RFC 2544
@@ -39,6 +40,12 @@ static int net_parse(const struct gen *g, struct net *net, struct err *e)
 			       "expected a shorter prefix",
 			       text, room, g->servers->count);
 	return 0;
+}
+
+const char *gen_own_size(char own[16], uint32_t bytes)
+{
+	snprintf(own, 16, "%" PRIu32, bytes);
+	return own;
 }
 
 void gen_text_write(FILE *f, const char *s)

@@ -34,11 +34,14 @@ struct gen {
 	// Cells, by (src, dst); a rate of 0 removes the pair. All there is with PATTERN_CELLS.
 	const struct pair *cell;
 	size_t cell_count;
-	uint64_t request, reply;
-	bool tx_frame, rx_frame; // request, reply: as Ethernet frame with FCS
+	const char *request, *reply;	     // sizes in words (sizes.h)
+	char own_request[16], own_reply[16]; // where they are numbers of a CSV grid
+	bool tx_frame, rx_frame;	     // request, reply: as Ethernet frame with FCS
 	uint64_t port, streams, queues;
 };
 
+// The text of a size, in one of the two places of struct gen for it.
+const char *gen_own_size(char own[16], uint32_t bytes);
 int gen_write(FILE *f, const struct gen *g, struct err *e);
 // Between the files of gen: the sections `traffic` and `timing`.
 void gen_traffic_write(FILE *f, const struct gen *g);

@@ -1,6 +1,10 @@
 #include "gen_opts.h"
 
+#include "sizes.h"
 #include "slurp.h"
+
+#include "units.h"
+#include "wire.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,12 +89,40 @@ static int device_look(struct gen *g, const struct profile_dirs *dirs, struct er
 	return 0;
 }
 
+static int sizes_check(const struct opts *o, struct err *e)
+{
+	const struct {
+		const char *name, *words;
+		uint32_t least, most;
+	} size[] = {
+		{ "request", o->request, PMX_PAYLOAD_MIN, PAYLOAD_MAX_BYTES },
+		{ "reply", o->reply, PMX_PAYLOAD_MIN, PAYLOAD_MAX_BYTES },
+		{ "tx-frame", o->tx_frame, FRAME_MIN_BYTES,
+		  PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES },
+		{ "rx-frame", o->rx_frame, FRAME_MIN_BYTES,
+		  PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES },
+	};
+
+	for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+		struct size_words w;
+
+		if (size[i].words == NULL)
+			continue;
+		if (size_words_parse(size[i].words, size[i].least, size[i].most, &w, e) < 0)
+			return err_wrap(e, "option '--%s'", size[i].name);
+		size_words_free(&w);
+	}
+	return 0;
+}
+
 int gen_opts_read(const struct opts *o, struct gen *g, struct profile_dirs *dirs, struct err *e)
 {
 	enum pattern pattern = pattern_of(o->shape);
 	bool tx_frame = opt_given(o, &o->tx_frame), rx_frame = opt_given(o, &o->rx_frame);
 	int ret = together_check(o, pattern, e);
 
+	if (ret == 0)
+		ret = sizes_check(o, e);
 	if (ret < 0)
 		return ret;
 	*g = (struct gen){

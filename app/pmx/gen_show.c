@@ -1,6 +1,7 @@
 #include "gen_show.h"
 
 #include "rates.h"
+#include "sizes.h"
 
 #include "units.h"
 
@@ -37,11 +38,10 @@ static void pair_put(FILE *f, const struct gen_plan *p)
 	}
 	if (low < high)
 		fprintf(f, "%s to ", rate_unit_str(low, "pps", text, sizeof(text)));
-	load_put(f, high, l1_bps(high, p->matrix.traffic.req_bytes));
+	load_put(f, high, high * 8 * request_l1_mean(&p->matrix, 0));
 	fputs(" of requests, ", f);
 	fprintf(f, "%s of replies",
-		rate_unit_str(l1_bps(high, p->matrix.traffic.rep_bytes), "b/s", text,
-			      sizeof(text)));
+		rate_unit_str(high * 8 * reply_l1_mean(&p->matrix, 0), "b/s", text, sizeof(text)));
 	if (unpaced > 0)
 		fprintf(f, "; %zu unpaced", unpaced);
 	fputc('\n', f);
@@ -106,12 +106,12 @@ static void rotation_put(FILE *f, const struct gen_plan *p)
 void gen_show(FILE *f, const struct gen_plan *p)
 {
 	const struct matrix *m = &p->matrix;
-	char flows[32];
+	char flows[32], request[SIZES_STR_MAX], reply[SIZES_STR_MAX];
 
-	fprintf(f, "%zu hosts, %s flows, request %u B (frame %u), reply %u B (frame %u)\n",
-		m->host_count, count_str(p->plan.flow_count, flows, sizeof(flows)),
-		m->traffic.req_bytes, frame_bytes(m->traffic.req_bytes), m->traffic.rep_bytes,
-		frame_bytes(m->traffic.rep_bytes));
+	fprintf(f, "%zu hosts, %s flows, request %s, reply %s\n", m->host_count,
+		count_str(p->plan.flow_count, flows, sizeof(flows)),
+		request_sizes_str(m, request, sizeof(request)),
+		reply_sizes_str(m, reply, sizeof(reply)));
 	pair_put(f, p);
 	host_put(f, p);
 	if (!isnan(p->load.requests_pps)) {

@@ -114,19 +114,26 @@ static void timing_write(FILE *f, const struct gen *g)
 	fputs("  drain: 1s\n", f);
 }
 
+static void size_write(FILE *f, const char *key, const char *words)
+{
+	fprintf(f, "  %s: ", key);
+	gen_text_write(f, words);
+	fputc('\n', f);
+}
+
 void gen_traffic_write(FILE *f, const struct gen *g)
 {
+	fputs("\n# Sizes are UDP payload: 18 bytes are the smallest Ethernet frame, 64 with "
+	      "FCS.\n"
+	      "# tx_frame and rx_frame are such frames.\n"
+	      "traffic:\n",
+	      f);
+	size_write(f, g->tx_frame ? "tx_frame" : "request", g->request);
+	size_write(f, g->rx_frame ? "rx_frame" : "reply", g->reply);
 	fprintf(f,
-		"\n# Sizes are UDP payload: 18 bytes are the smallest Ethernet frame, 64 with "
-		"FCS.\n"
-		"# tx_frame and rx_frame are such frames.\n"
-		"traffic:\n"
-		"  %s: %" PRIu64 "\n"
-		"  %s: %" PRIu64 "\n"
 		"  port: %" PRIu64 "\n"
 		"  streams: %" PRIu64 "\n",
-		g->tx_frame ? "tx_frame" : "request", g->request,
-		g->rx_frame ? "rx_frame" : "reply", g->reply, g->port, g->streams);
+		g->port, g->streams);
 	shape_write(f, g);
 	if (g->pattern != PATTERN_CELLS) {
 		fputs("  rate: ", f);

@@ -117,16 +117,11 @@ static const struct yaml_table ssh_table = YAML_TABLE("ssh", ssh_key);
 
 // clang-format off
 static const struct yaml_key traffic_key[] = {
-	{ .name = "request", .type = YAML_TYPE_UINT, FIELD(traffic.req_bytes),
-	  .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES, .pos = AT(request) },
-	{ .name = "reply", .type = YAML_TYPE_UINT, FIELD(traffic.rep_bytes),
-	  .min = PMX_PAYLOAD_MIN, .max = PAYLOAD_MAX_BYTES, .pos = AT(reply) },
-	{ .name = "tx_frame", .type = YAML_TYPE_UINT, YAML_FIELD(struct draft, tx_frame.bytes),
-	  .min = FRAME_MIN_BYTES, .max = PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES,
-	  .pos = offsetof(struct draft, tx_frame.pos) },
-	{ .name = "rx_frame", .type = YAML_TYPE_UINT, YAML_FIELD(struct draft, rx_frame.bytes),
-	  .min = FRAME_MIN_BYTES, .max = PAYLOAD_MAX_BYTES + IP4_UDP_OVERHEAD_BYTES,
-	  .pos = offsetof(struct draft, rx_frame.pos) },
+	{ .name = "request", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, request),
+	  .pos = AT(request) },
+	{ .name = "reply", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, reply), .pos = AT(reply) },
+	{ .name = "tx_frame", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, tx_frame) },
+	{ .name = "rx_frame", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, rx_frame) },
 	{ .name = "dscp", .type = YAML_TYPE_CALL, .set = set_dscp },
 	{ .name = "ttl", .type = YAML_TYPE_UINT, FIELD(traffic.ttl), .min = 1, .max = 255 },
 	{ .name = "port", .type = YAML_TYPE_UINT, FIELD(traffic.port), .min = 1, .max = 65535 },
@@ -225,41 +220,6 @@ static void defaults_fill(struct matrix *m, const char *file)
 	snprintf(m->name, sizeof(m->name), "%.*s", (int)strcspn(base, "."), base);
 }
 
-// A size given as a frame is the payload that makes it.
-static int frame_settle(const struct yaml_doc *d, const struct draft *draft,
-			const struct draft_frame *frame, const char *key, const char *other,
-			uint32_t *payload, struct pos *pos, struct err *e)
-{
-	uint32_t least = frame_bytes(PMX_PAYLOAD_MIN + matrix_encap(&draft->m));
-
-	if (frame->bytes == 0)
-		return 0;
-	if (pos->line != 0)
-		return pos_fail(
-			d->file, frame->pos, e,
-			"%s: %s stands at %d:%d and says the same size as payload: keep one", key,
-			other, pos->line, pos->col);
-	if (frame->bytes < least)
-		return pos_fail(d->file, frame->pos, e,
-				"%s %u: no room for tags, headers and pmx's %d bytes: expected %u "
-				"or more",
-				key, frame->bytes, PMX_PAYLOAD_MIN, least);
-	*payload = frame->bytes - least + PMX_PAYLOAD_MIN;
-	*pos = frame->pos;
-	return 0;
-}
-
-static int frames_settle(const struct yaml_doc *d, struct draft *draft, struct err *e)
-{
-	struct matrix *m = &draft->m;
-	int ret = frame_settle(d, draft, &draft->tx_frame, "tx_frame", "request",
-			       &m->traffic.req_bytes, &m->traffic.at.request, e);
-
-	return ret < 0 ? ret
-		       : frame_settle(d, draft, &draft->rx_frame, "rx_frame", "reply",
-				      &m->traffic.rep_bytes, &m->traffic.at.reply, e);
-}
-
 // The session's socket is the longest name that pmx makes in remote_dir.
 static int paths_check(const struct yaml_doc *d, const struct draft *draft, struct err *e)
 {
@@ -313,7 +273,7 @@ static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err
 	ret = draft_hosts(d, draft, e);
 	if (ret < 0)
 		return ret;
-	ret = frames_settle(d, draft, e);
+	ret = draft_sizes(d, draft, e);
 	if (ret < 0)
 		return ret;
 	ret = draft_cells(d, draft, e);
@@ -364,8 +324,11 @@ void matrix_free(struct matrix *m)
 	free(m->host);
 	free(m->traffic.cell);
 	free(m->traffic.hub);
+	free(m->traffic.req_mix.cycle);
+	free(m->traffic.rep_mix.cycle);
 	m->host = NULL;
 	m->traffic.cell = NULL;
 	m->traffic.hub = NULL;
+	m->traffic.req_mix.cycle = m->traffic.rep_mix.cycle = NULL;
 	m->host_count = m->traffic.cell_count = 0;
 }

@@ -8,6 +8,7 @@
 #include "hostcfg.h"
 #include "parse.h"
 #include "rotation.h"
+#include "size_mix.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +16,9 @@
 
 #define MATRIX_VERSION 1
 #define HOSTS_MAX 4096
-#define SEED_MAX (1ull << 53)  // the whole numbers of JSON
-#define SOCKET_NAME_MAX 107    // sun_path without its NUL
+#define SEED_MAX (1ull << 53) // the whole numbers of JSON
+#define SOCKET_NAME_MAX 107   // sun_path without its NUL
+#define SIZE_WORDS_MAX 160
 #define PAIR_STREAMS_MAX 16384 // source ports of a pair: as many as 49152..65535
 
 enum transport { TRANSPORT_SSH, TRANSPORT_LOCAL };
@@ -103,9 +105,12 @@ struct matrix {
 	struct matrix_host *host; // owned
 	size_t host_count;
 	struct {
-		uint32_t req_bytes, rep_bytes; // UDP payload
-		uint8_t dscp;		       // of requests and replies
-		unsigned ttl;		       // or hop limit, of what is sent
+		uint32_t req_bytes, rep_bytes;	  // UDP payload; of a mix the largest
+		struct size_mix req_mix, rep_mix; // no cycle = all are of one size
+		// the mix as a title says it; "" = one size
+		char req_words[SIZE_WORDS_MAX], rep_words[SIZE_WORDS_MAX];
+		uint8_t dscp; // of requests and replies
+		unsigned ttl; // or hop limit, of what is sent
 		uint16_t port;
 		uint32_t streams;
 		uint32_t window; // unpaced pairs: at most so many requests in flight; 0 = open loop

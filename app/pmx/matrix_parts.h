@@ -18,10 +18,8 @@ struct draft {
 	struct matrix m;
 	struct pos root, hosts_at, traffic_at, remote_dir_at;
 	bool version_seen;
-	struct draft_frame {	// a size as Ethernet frame with FCS
-		uint32_t bytes; // 0 = not given
-		struct pos pos;
-	} tx_frame, rx_frame;
+	const struct yaml_item *request, *reply;     // sizes as payload
+	const struct yaml_item *tx_frame, *rx_frame; // as Ethernet frames with FCS
 	const struct yaml_item *defaults, *hosts, *cells, *hub;
 	struct host_index index;
 };
@@ -36,6 +34,8 @@ int draft_hosts(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // The traffic's keys that belong together: which pattern takes which of them. Fills the hubs.
 int draft_shape(const struct yaml_doc *d, struct draft *draft, struct err *e);
 int draft_cells(const struct yaml_doc *d, struct draft *draft, struct err *e);
+// The sizes of the traffic, once the hosts are known.
+int draft_sizes(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // "100k", "max", "50%".
 int rate_read(const struct yaml_doc *d, const struct yaml_item *value, struct rate *rate,
 	      double *line_pct, struct err *e);

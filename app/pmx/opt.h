@@ -71,7 +71,8 @@ struct opts {
 	// gen, hints
 	struct rate pps, host_pps;
 	double gbps, line_pct;
-	uint64_t request, reply, tx_frame, rx_frame, port, streams, queues;
+	const char *request, *reply, *tx_frame, *rx_frame; // sizes in words
+	uint64_t port, streams, queues;
 	const char *shape, *hub;
 	uint64_t peers, seed, dwell_ns;
 	bool equal_layers;

@@ -2,6 +2,7 @@
 
 #include "device.h"
 #include "pattern.h"
+#include "sizes.h"
 #include "steering.h"
 
 #include "units.h"
@@ -54,6 +55,33 @@ static int port_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	return ret < 0 ? ret : device_resolve(m, p, host, role, c, e);
 }
 
+// Numbers of the matrix's mixes in the host configs; 0 = one size.
+static uint32_t req_mix(const struct matrix *m)
+{
+	return m->traffic.req_mix.cycle != NULL;
+}
+
+static uint32_t rep_mix(const struct matrix *m)
+{
+	return m->traffic.rep_mix.cycle != NULL ? req_mix(m) + 1 : 0;
+}
+
+static int mixes_fill(const struct matrix *m, struct hostcfg *c, struct err *e)
+{
+	const struct size_mix *mix[] = { &m->traffic.req_mix, &m->traffic.rep_mix };
+	int ret = 0;
+
+	if (req_mix(m) + rep_mix(m) == 0)
+		return 0;
+	c->mix = calloc(2, sizeof(*c->mix));
+	for (size_t i = 0; c->mix != NULL && ret == 0 && i < 2; i++)
+		if (mix[i]->cycle != NULL)
+			ret = uints_copy(&c->mix[c->mix_count++].cycle, mix[i]->cycle);
+	return c->mix == NULL || ret < 0
+		       ? err_set(e, ENOMEM, "%s: out of memory for sizes", m->file)
+		       : 0;
+}
+
 static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c, struct err *e)
 {
 	const struct matrix *m = in->matrix;
@@ -86,7 +114,8 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 	memcpy(c->run_id, in->run_id, sizeof(c->run_id));
 	memcpy(c->lcores, h->lcores, sizeof(c->lcores));
 	memcpy(c->vlan, h->vlan, sizeof(c->vlan));
-	return port_fill(in, host, c, e);
+	int ret = mixes_fill(m, c, e);
+	return ret < 0 ? ret : port_fill(in, host, c, e);
 }
 
 // Agents that share this machine get its CPUs in turn, the least taken first; where queues must
@@ -178,6 +207,28 @@ static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e
 							: ports_share(in, p, e);
 }
 
+// Counters by size are held and written for each flow.
+static int counts_check(const struct matrix *m, const struct plan *p, struct err *e)
+{
+	size_t sizes = (req_mix(m) > 0 ? mix_size_count(&m->traffic.req_mix) : 0) +
+		       (rep_mix(m) > 0 ? mix_size_count(&m->traffic.rep_mix) : 0);
+	struct pos pos = req_mix(m) > 0 ? m->traffic.at.request : m->traffic.at.reply;
+	size_t flows = 0;
+
+	for (size_t i = 0; sizes > 0 && i < p->host_count; i++) {
+		const struct hostcfg *c = &p->host[i];
+		size_t n = c->tx_count > c->rx_count ? c->tx_count : c->rx_count;
+
+		flows = n > flows ? n : flows;
+	}
+	if (flows * sizes <= MIX_COUNTS_MAX)
+		return 0;
+	return pos_fail(m->file, pos, e,
+			"%zu sizes: a host with %zu flows would count by %zu: expected at most %u, "
+			"by fewer sizes or a larger step",
+			sizes, flows, flows * sizes, MIX_COUNTS_MAX);
+}
+
 static int size_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
 		      const struct hostcfg *c, struct err *e)
 {
@@ -251,8 +302,7 @@ static int rate_decide(const struct plan_input *in, const struct pair *pair, dou
 	}
 	uint32_t encap = host_encap(&in->matrix->host[pair->src]);
 	double gbps = s->speed_gbps < d->speed_gbps ? s->speed_gbps : d->speed_gbps;
-	*pps = line_rate_pps(gbps * 1e9, in->matrix->traffic.req_bytes + encap) * pair->line_pct /
-	       100;
+	*pps = gbps * 1e9 / (8 * request_l1_mean(in->matrix, encap)) * pair->line_pct / 100;
 	return 0;
 }
 
@@ -376,6 +426,8 @@ static int flow_share(const struct matrix *m, struct plan *p, const struct plan_
 		.peer_addr = m->host[f->dst].addr,
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
+		.req_mix = req_mix(m),
+		.rep_mix = rep_mix(m),
 		.dscp = f->dscp,
 		.rate_pps = f->rate_pps,
 		.window = f->rate_pps == RATE_UNPACED ? m->traffic.window : 0,
@@ -390,6 +442,8 @@ static int flow_share(const struct matrix *m, struct plan *p, const struct plan_
 		.peer_sources = 1,
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
+		.req_mix = req_mix(m),
+		.rep_mix = rep_mix(m),
 		.dscp = f->dscp,
 		.streams = f->streams,
 		.sport_first = f->sport_first,
@@ -422,7 +476,7 @@ static int flows_share(struct plan *p, const struct cursor *cursor, struct err *
 	for (size_t i = 0; i < p->flow_count; i++)
 		if (flow_share(p->matrix, p, &p->flow[i]) < 0)
 			return err_set(e, ENOMEM, "%s: out of memory", p->matrix->file);
-	return 0;
+	return counts_check(p->matrix, p, e);
 }
 
 int plan_build(const struct plan_input *in, struct plan *p, struct err *e)

@@ -43,12 +43,12 @@ static void matrix_says(const struct csv_grid *g)
 		.pattern = PATTERN_CELLS,
 		.cell = g->pair,
 		.cell_count = g->pair_count,
-		.request = g->req_bytes > 0 ? g->req_bytes : 18,
-		.reply = g->rep_bytes > 0 ? g->rep_bytes : 18,
 		.port = g->port > 0 ? g->port : 5300,
 		.streams = 1,
 		.queues = 1,
 	};
+	gen.request = gen_own_size(gen.own_request, g->req_bytes > 0 ? g->req_bytes : 18);
+	gen.reply = gen_own_size(gen.own_reply, g->rep_bytes > 0 ? g->rep_bytes : 18);
 	struct matrix m;
 	struct err e = { 0 };
 	char *text;

@@ -36,8 +36,8 @@ static struct gen gen_of(const struct servers *s)
 		.device = "eth1",
 		.driver = "af_packet",
 		.rate = { .pps = 1000 },
-		.request = 18,
-		.reply = 512,
+		.request = "18",
+		.reply = "512",
 		.port = 5300,
 		.streams = 1,
 		.queues = 1,
@@ -107,9 +107,9 @@ static void frames(void **state)
 	(void)state;
 	servers_of(&s, 2);
 	struct gen g = gen_of(&s);
-	g.request = 64;
+	g.request = "64";
 	g.tx_frame = true;
-	g.reply = 1518;
+	g.reply = "1518";
 	g.rx_frame = true;
 	plan_of(&g, &p);
 	assert_int_equal(p.matrix.traffic.req_bytes, 18);
@@ -190,7 +190,7 @@ static void goals(void **state)
 		struct gen g = gen_of(&s);
 		struct err e = { 0 };
 
-		g.reply = 18;
+		g.reply = "18";
 		int ret = gen_size(&g, &t[i].goal, &dirs, &e);
 		if (t[i].msg != NULL) {
 			assert_true(ret < 0);
@@ -334,8 +334,8 @@ static void grids(void **state)
 		assert_int_equal(grid.left_out, t[i].list != NULL);
 		if (t[i].list != NULL)
 			assert_string_equal(g.servers->server[0].ssh, "192.0.2.1");
-		g.request = grid.csv.req_bytes;
-		g.reply = grid.csv.rep_bytes;
+		g.request = gen_own_size(g.own_request, grid.csv.req_bytes);
+		g.reply = gen_own_size(g.own_reply, grid.csv.rep_bytes);
 		g.port = grid.csv.port;
 		plan_of(&g, &p);
 		FILE *f = open_memstream(&text, &len);
