@@ -361,89 +361,17 @@ static inline void rx_release(struct queue *q)
 {
 	uint32_t done = q->in_done;
 	bool odd = false;
-	if (done == 0)
-		return;
-	q->in_done = 0;
 	if (q->lone_rtt != NULL) {
 		hist_add(q->lone_rtt, tsc_scale_ns(q->lone_tsc, q->ns_mult));
 		q->lone_rtt = NULL;
 	}
+	if (done == 0)
+		return;
+	q->in_done = 0;
 	for (uint32_t i = 0; i < done; i++)
 		odd |= rx_is_odd(q, q->in[i]);
 	if (likely(!odd))
 		rte_mempool_put_bulk(q->rx_pool, (void **)q->in, done);
 	else
 		rte_pktmbuf_free_bulk(q->in, done);
-}
-
-// A lone frame is one whose peer may wait for nothing else: the less is done before the answer or
-// the next request leaves, the shorter the round. These take the plain case only and leave all else
-// to rx_take; what nobody waits for they do behind the sending.
-static inline bool rx_lone_request(struct queue *q, struct rte_mbuf *m, struct frame *f)
-{
-	struct rx_stream *s = rx_stream_of(q, f, PMX_REQUEST);
-	if (s == NULL || q->out_count > 0)
-		return false;
-	const struct rx_flow *flow = &q->rx_flow[s->flow];
-	if (!rx_is_expected(f, &flow->request, RX_SPORT_AT, s->port) ||
-	    m->data_len != flow->request_len || m->pkt_len != flow->request_len ||
-	    rx_csum_bad(q, m) || s->trial != f->pmx.trial || s->next != rx_seq(f))
-		return false;
-	m->hash.usr = rte_be_to_cpu_32(load32(f->pmx.stream));
-	rx_turn_round(q, m, f, flow, s);
-	bool taken = rte_eth_tx_burst(q->port, q->id, &m, 1) == 1;
-	s->next++;
-	s->recv++;
-	q->total.requests_received++;
-	q->total.replies_sent++;
-	if (unlikely(!taken)) {
-		*out_tail(q) = m;
-		out_add(q, 1);
-		q->out_old = q->out_count;
-		q->total.tx_full++;
-	}
-	return true;
-}
-
-static inline bool rx_lone_reply(struct queue *q, const struct rte_mbuf *m, const struct frame *f,
-				 uint64_t now)
-{
-	struct rx_stream *s = rx_stream_of(q, f, PMX_REPLY);
-	if (s == NULL)
-		return false;
-	const struct tx_flow *flow = &q->tx_flow[s->flow];
-	if (!rx_is_expected(f, &flow->reply, RX_DPORT_AT, s->port) ||
-	    m->data_len != flow->reply_len || m->pkt_len != flow->reply_len || rx_csum_bad(q, m) ||
-	    s->trial != f->pmx.trial || s->next != rx_seq(f) || s->owner != q->id)
-		return false;
-	s->next++;
-	s->recv++;
-	if (q->windowed)
-		rx_credit(q, s, 1, now);
-	q->lone_rtt = &q->trial[f->pmx.trial].rtt[s->flow * q->trial[f->pmx.trial].rtt_stride];
-	q->lone_tsc = (now - rx_tsc(f)) & 0xffffffffffff;
-	q->total.replies_received++;
-	q->in_done = 1;
-	return true;
-}
-
-// One burst; returns its size, and in *now the instant at which it was found, where it was read: a
-// lone request is answered without.
-static __rte_always_inline uint32_t rx_poll(struct queue *q, uint64_t *now, bool plain)
-{
-	uint32_t n = rte_eth_rx_burst(q->port, q->id, q->in, q->burst);
-	if (n == 0)
-		return 0;
-	if (plain && n == 1) {
-		struct frame *f = rte_pktmbuf_mtod(q->in[0], struct frame *);
-		if (f->pmx.verkind == PMX_VERKIND(PMX_REQUEST) && rx_lone_request(q, q->in[0], f))
-			return 1;
-		*now = rte_rdtsc();
-		if (f->pmx.verkind == PMX_VERKIND(PMX_REPLY) && rx_lone_reply(q, q->in[0], f, *now))
-			return 1;
-	} else {
-		*now = rte_rdtsc();
-	}
-	rx_take(q, plain || q->frag == NULL ? n : frag_take(q, n, *now), *now, plain);
-	return n;
 }

@@ -74,3 +74,17 @@ static inline void window_credit(struct window *w, uint32_t group, uint32_t coun
 	while (count-- > 0)
 		l->credit[l->tail++ & l->mask] = group;
 }
+
+// Whether the place that a reply of group g frees is the next to be used: no other waits, and the
+// layer that is on is its own.
+static inline bool window_is_next(const struct window *w, const struct window_group *g)
+{
+	return window_credits(w) == 0 && w->on == &w->layer[g->layer] && g->in_flight > 0;
+}
+
+// A place that became free is used at once, by the group's next stream.
+static inline void window_reuse(struct window_group *g, uint64_t now)
+{
+	g->cursor = g->cursor + 1 < g->count ? g->cursor + 1 : 0;
+	g->heard = now;
+}

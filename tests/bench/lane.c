@@ -1,6 +1,6 @@
 #include "lane.h"
 
-#include "rx.h"
+#include "lone.h"
 #include "trial.h"
 #include "tx.h"
 #include "worker.h"

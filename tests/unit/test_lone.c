@@ -1,0 +1,344 @@
+// A frame that comes alone, over a port of two rings: what leaves, and that nothing is counted
+// otherwise than in a burst.
+#include "lone.h"
+#include "queue.h"
+#include "trial.h"
+
+#include "eal_run.h"
+#include "testlib.h"
+
+#include <rte_eth_ring.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ADDR 0xc6120001u // 198.18.0.1
+#define PEER 0xc6120002u
+#define PORT 5300
+#define STREAMS 3u
+#define FIRST_PORT 50000
+#define PEER_FIRST 70000
+#define TX_ROOM 4
+
+static const struct rte_ether_addr own_mac = { { 2, 0, 0, 0, 0, 1 } };
+
+struct rig {
+	struct hostcfg cfg;
+	struct agent_shared shared;
+	struct flow_tx tx[2];
+	struct flow_rx rx;
+	struct rte_ring *in, *out; // what the port receives, what it sent
+	struct queue *q;
+	uint32_t mbufs; // free in both pools
+};
+
+static uint32_t free_mbufs(const struct queue *q)
+{
+	return rte_mempool_avail_count(q->rx_pool) + rte_mempool_avail_count(q->tx_pool);
+}
+
+static void port_open(struct rig *r)
+{
+	static int made;
+	char name[32];
+	struct rte_eth_conf conf = { 0 };
+	snprintf(name, sizeof(name), "in%d", made);
+	r->in = rte_ring_create(name, 64, SOCKET_ID_ANY, RING_F_EXACT_SZ);
+	snprintf(name, sizeof(name), "out%d", made);
+	r->out = rte_ring_create(name, TX_ROOM, SOCKET_ID_ANY, RING_F_EXACT_SZ);
+	assert_non_null(r->in);
+	assert_non_null(r->out);
+	snprintf(name, sizeof(name), "port%d", made++);
+	int port = rte_eth_from_rings(name, &r->in, 1, &r->out, 1, 0);
+	assert_true(port >= 0);
+	r->q->port = (uint16_t)port;
+	assert_int_equal(rte_eth_dev_configure(r->q->port, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(r->q->port, 0, 64, 0, NULL, r->q->rx_pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(r->q->port, 0, 64, 0, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(r->q->port), 0);
+}
+
+// pairs: one, or two to the same peer, of `window` places each.
+static struct rig *rig_make(uint32_t bytes, uint32_t window, size_t pairs)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	struct err e = { 0 };
+	assert_non_null(r);
+	for (size_t i = 0; i < pairs; i++)
+		r->tx[i] = (struct flow_tx){ .peer = "b",
+					     .peer_addr = IP4(PEER),
+					     .req_bytes = bytes,
+					     .rep_bytes = bytes,
+					     .rate_pps = RATE_UNPACED,
+					     .window = window,
+					     .streams = STREAMS,
+					     .sport_first = (uint16_t)(FIRST_PORT + i * STREAMS),
+					     .tx_first = (uint32_t)i * STREAMS,
+					     .peer_rx_first = PEER_FIRST };
+	r->rx = (struct flow_rx){ .peer = "b",
+				  .peer_addr = IP4(PEER),
+				  .req_bytes = bytes,
+				  .rep_bytes = bytes,
+				  .streams = 1,
+				  .sport_first = 40000,
+				  .peer_tx_first = 0x12345 };
+	r->cfg = (struct hostcfg){ .cookie = 0xabcd,
+				   .host_count = 2,
+				   .addr = IP4(ADDR),
+				   .prefix_len = 24,
+				   .ttl = 64,
+				   .udp_port = PORT,
+				   .duration_ns = 1000000000,
+				   .drain_ns = 1000000000,
+				   .tx = r->tx,
+				   .tx_count = pairs,
+				   .rx = &r->rx,
+				   .rx_count = 1 };
+	r->cfg.port.queues = 1;
+	r->cfg.port.burst = 32;
+	r->q = queue_create(&(struct queue_env){ .cfg = &r->cfg,
+						 .shared = &r->shared,
+						 .rxd = 64,
+						 .txd = 64,
+						 .data_room = 2176,
+						 .mac = own_mac },
+			    0, &e);
+	assert_non_null(r->q);
+	r->shared.queue[0] = r->q;
+	r->q->windowed = true;
+	port_open(r);
+	r->mbufs = free_mbufs(r->q);
+	queue_arm(r->q, &r->cfg, 0, 1e9);
+	r->shared.armed = true;
+	r->q->boundary = r->q->next_event = trial_step(r->q, 1000);
+	assert_true(r->q->sending);
+	return r;
+}
+
+static void rig_drop(struct rig *r)
+{
+	assert_int_equal(free_mbufs(r->q), r->mbufs);
+	rte_eth_dev_stop(r->q->port);
+	rte_eth_dev_close(r->q->port);
+	queue_destroy(r->q);
+	rte_ring_free(r->in);
+	rte_ring_free(r->out);
+	free(r);
+}
+
+// A turn of the worker's loop. The clock of a poll is the real one: the trial is made to last.
+static void turn(struct rig *r)
+{
+	uint64_t now = 0;
+	r->q->next_event = r->q->pace.end = UINT64_MAX;
+	rx_poll(r->q, &now, true);
+	tx_due(r->q, now, true);
+	out_flush(r->q);
+	rx_release(r->q);
+}
+
+static struct rte_mbuf *sent(struct rig *r)
+{
+	void *m = NULL;
+	return rte_ring_dequeue(r->out, &m) == 0 ? m : NULL;
+}
+
+static void arrive(struct rig *r, struct rte_mbuf *m)
+{
+	assert_int_equal(rte_ring_enqueue(r->in, m), 0);
+}
+
+static bool checksums_good(struct frame *f)
+{
+	uint16_t ip = f->ip.hdr_checksum, udp = f->udp.dgram_cksum;
+	f->ip.hdr_checksum = 0;
+	f->udp.dgram_cksum = 0;
+	return rte_ipv4_cksum(&f->ip) == ip && rte_ipv4_udptcp_cksum(&f->ip, &f->udp) == udp;
+}
+
+// Checks what was sent against stream and sequence, frees it, and lets its reply arrive.
+static void reply_to(struct rig *r, struct rte_mbuf *m, uint32_t stream, uint32_t seq)
+{
+	assert_non_null(m);
+	struct frame *f = rte_pktmbuf_mtod(m, struct frame *);
+	uint32_t bytes = r->tx[0].rep_bytes;
+	struct frame_spec s = { .src_mac = { { 2, 0, 0, 0, 0, 2 } },
+				.dst_mac = own_mac,
+				.src = IP4(PEER),
+				.dst = IP4(ADDR),
+				.sport = PORT,
+				.dport = (uint16_t)(FIRST_PORT + stream),
+				.payload_bytes = bytes,
+				.cookie = r->cfg.cookie,
+				.kind = PMX_REPLY,
+				.stream = stream };
+	assert_int_equal(m->data_len, frame_len(bytes));
+	assert_int_equal(m->pkt_len, frame_len(bytes));
+	assert_int_equal(f->pmx.verkind, PMX_VERKIND(PMX_REQUEST));
+	assert_int_equal(rte_be_to_cpu_16(f->udp.src_port), FIRST_PORT + stream);
+	assert_int_equal(rx_seq(f), seq);
+	uint64_t tsc = rx_tsc(f);
+	assert_true(checksums_good(f));
+	rte_pktmbuf_free(m);
+
+	struct rte_mbuf *reply = rte_pktmbuf_alloc(r->q->rx_pool);
+	assert_non_null(reply);
+	char *d = rte_pktmbuf_append(reply, frame_len(bytes));
+	f = (struct frame *)(void *)d;
+	memset(d, 0, reply->data_len);
+	frame_build(f, &s);
+	f->pmx.seq[0] = rte_cpu_to_be_16((uint16_t)(seq >> 16));
+	f->pmx.seq[1] = rte_cpu_to_be_16((uint16_t)seq);
+	tsc_put(&f->pmx, tsc);
+	f->udp.dgram_cksum = rte_ipv4_udptcp_cksum(&f->ip, &f->udp);
+	arrive(r, reply);
+}
+
+static void rounds_of(uint32_t bytes, bool reuses)
+{
+	enum { ROUNDS = 1000 };
+	struct rig *r = rig_make(bytes, 1, 1);
+	turn(r);
+	for (uint32_t k = 0; k < ROUNDS; k++) {
+		struct rte_mbuf *m = sent(r);
+		assert_non_null(m);
+		// the first reply of a stream opens its trial
+		assert_ptr_equal(m->pool, k > STREAMS && reuses ? r->q->rx_pool : r->q->tx_pool);
+		reply_to(r, m, k % STREAMS, k / STREAMS);
+		assert_null(sent(r));
+		turn(r);
+	}
+	rte_pktmbuf_free(sent(r));
+	assert_int_equal(r->q->total.requests_sent, ROUNDS + 1);
+	assert_int_equal(r->q->total.replies_received, ROUNDS);
+	uint64_t recorded = 0;
+	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
+		recorded += r->q->trial[0].rtt->bucket[i];
+	assert_int_equal(recorded, ROUNDS);
+	assert_int_equal(r->q->window.group[0].in_flight, 1);
+	rig_drop(r);
+}
+
+static void a_reply_makes_the_next_request(void **state)
+{
+	(void)state;
+	rounds_of(18, true);
+	rounds_of(19, false); // a reply's payload is its peer's
+	rounds_of(512, false);
+}
+
+static void a_full_port_takes_nothing_away(void **state)
+{
+	struct rig *r = rig_make(18, 1, 1);
+	void *filler;
+	(void)state;
+	for (uint32_t k = 0; k < STREAMS; k++) {
+		turn(r);
+		reply_to(r, sent(r), k, 0);
+	}
+	turn(r);
+	struct rte_mbuf *m = sent(r);
+	for (int i = 0; i < TX_ROOM; i++)
+		assert_int_equal(rte_ring_enqueue(r->out, &filler), 0);
+	reply_to(r, m, 0, 1);
+	turn(r);
+	assert_true(r->q->total.tx_full >= 1);
+	assert_int_equal(r->q->total.replies_received, STREAMS + 1);
+	assert_int_equal(r->q->total.requests_sent, STREAMS + 2); // one waits in the out ring
+	for (int i = 0; i < TX_ROOM; i++)
+		assert_int_equal(rte_ring_dequeue(r->out, &filler), 0);
+	for (uint32_t k = STREAMS + 1; k < 20; k++) {
+		turn(r);
+		reply_to(r, sent(r), k % STREAMS, k / STREAMS);
+		assert_null(sent(r));
+	}
+	turn(r);
+	rte_pktmbuf_free(sent(r));
+	assert_int_equal(r->q->total.requests_sent, 21);
+	assert_int_equal(r->q->total.replies_received, 20);
+	rig_drop(r);
+}
+
+// Two pairs whose places wait: the reply of one does not go before the other's turn.
+static void others_have_their_turn(void **state)
+{
+	struct rig *r = rig_make(18, 1, 2);
+	struct rte_mbuf *m[2];
+	(void)state;
+	turn(r);
+	for (int i = 0; i < 2; i++)
+		assert_non_null(m[i] = sent(r));
+	// both replies come in one burst: no lone frame, two places in the order of their replies
+	reply_to(r, m[1], STREAMS, 0);
+	reply_to(r, m[0], 0, 0);
+	turn(r);
+	reply_to(r, sent(r), STREAMS + 1, 0);
+	reply_to(r, sent(r), 1, 0);
+	// a place that waits goes first
+	r->q->sending = false;
+	uint64_t now = 0;
+	rx_poll(r->q, &now, true);
+	rx_release(r->q);
+	r->q->sending = true;
+	assert_int_equal(window_credits(&r->q->window), 2);
+	assert_false(window_is_next(&r->q->window, &r->q->window.group[0]));
+	turn(r);
+	for (int i = 0; i < 2; i++)
+		rte_pktmbuf_free(sent(r));
+	assert_int_equal(r->q->total.requests_sent, 6);
+	rig_drop(r);
+}
+
+static void a_request_is_answered(void **state)
+{
+	struct rig *r = rig_make(18, 1, 1);
+	(void)state;
+	turn(r);
+	rte_pktmbuf_free(sent(r));
+	for (uint32_t k = 0; k < 100; k++) {
+		struct frame_spec s = { .src_mac = { { 2, 0, 0, 0, 0, 2 } },
+					.dst_mac = own_mac,
+					.src = IP4(PEER),
+					.dst = IP4(ADDR),
+					.sport = 40000,
+					.dport = PORT,
+					.payload_bytes = 18,
+					.cookie = r->cfg.cookie,
+					.kind = PMX_REQUEST };
+		struct rte_mbuf *m = rte_pktmbuf_alloc(r->q->rx_pool);
+		assert_non_null(m);
+		struct frame *f = (struct frame *)(void *)rte_pktmbuf_append(m, frame_len(18));
+		memset(f, 0, m->data_len);
+		frame_build(f, &s);
+		f->pmx.seq[1] = rte_cpu_to_be_16((uint16_t)k);
+		f->udp.dgram_cksum = rte_ipv4_udptcp_cksum(&f->ip, &f->udp);
+		arrive(r, m);
+		turn(r);
+		m = sent(r);
+		assert_non_null(m);
+		f = rte_pktmbuf_mtod(m, struct frame *);
+		assert_int_equal(be32_pair(f->pmx.stream), 0x12345);
+		assert_int_equal(rx_seq(f), k);
+		assert_true(checksums_good(f));
+		rte_pktmbuf_free(m);
+	}
+	assert_int_equal(r->q->total.replies_sent, 100);
+	assert_int_equal(r->q->total.requests_received, 100);
+	rig_drop(r);
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reply_makes_the_next_request),
+		cmocka_unit_test(a_full_port_takes_nothing_away),
+		cmocka_unit_test(others_have_their_turn),
+		cmocka_unit_test(a_request_is_answered),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+	return eal_run("test_lone", run);
+}
