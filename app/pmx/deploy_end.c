@@ -62,7 +62,8 @@ int deploy_state(struct remote *r, const struct site *s, struct site_state *stat
 // $1 directory, $2 agent, $3 tenths of a second to wait. "late" with the processes that are left.
 static const char wait_script[] =
 	SH_PIDS "i=0; while p=$(pids \"$1\" \"$2\"); [ -n \"$p\" ]; do "
-		"[ $i -lt \"$3\" ] || { echo late $p; exit 0; }; sleep 0.1; i=$((i+1)); done; "
+		"[ $i -lt \"$3\" ] || { echo late $p; exit 0; }; "
+		"[ $i -ge 5 ] && sleep 0.1 || sleep 0.02; i=$((i+1)); done; "
 		"[ $i -eq 0 ] && echo none || echo gone";
 
 // One that was stopped (SIGSTOP) goes on to take the signal, and its supervisor to write it down.

@@ -250,6 +250,7 @@ void fleet_watch(struct fleet_host *h, bool watched)
 	pthread_mutex_lock(h->fleet->lock);
 	h->watched = watched;
 	h->poll_ns = 0;
+	h->polls = 0;
 	pthread_mutex_unlock(h->fleet->lock);
 }
 

@@ -49,6 +49,7 @@ struct fleet_host {
 	bool watched, polling;
 	uint64_t lost_ns; // its connection broke then; 0 = it did not. Whoever holds `busy`
 	uint64_t poll_ns; // when it is due
+	unsigned polls;	  // since it is watched
 
 	bool told; // its failure was printed; the main thread's
 };
@@ -67,6 +68,7 @@ struct fleet {
 	size_t chosen;
 	pthread_mutex_t *lock; // owned
 	struct poller *poller; // owned, or NULL
+	uint64_t end_ns;       // by mono_ns(): when agents will be done; 0 = not known. Under lock
 	// When set, a result that was collected goes here, by its host's thread, and is not kept.
 	int (*take)(struct fleet_host *h, void *arg, struct err *e);
 	void *take_arg;

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define LOOK_NS (20 * NS_PER_MS)
-#define SPARE_NS (10 * NS_PER_S) // for what is late at the end
+#define DONE_SPARE_NS (20 * NS_PER_MS) // to close the books and write the result
+#define SPARE_NS (10 * NS_PER_S)       // for what is late at the end
 
 // --- the start
 
@@ -83,12 +84,23 @@ static bool all_done(const struct fleet *f)
 	return true;
 }
 
+// Agents are asked when they are due to be done, not half a second later.
+static void expect_end(struct fleet *f, uint64_t end_ns)
+{
+	uint64_t now = raw_ns();
+
+	pthread_mutex_lock(f->lock);
+	f->end_ns = mono_ns() + (end_ns > now ? end_ns - now : 0) + DONE_SPARE_NS;
+	pthread_mutex_unlock(f->lock);
+}
+
 void watch_run(struct fleet *f, uint64_t start_ns, uint64_t total_ns)
 {
 	uint64_t end = start_ns + total_ns;
 	struct ticker t;
 	bool stopped = false;
 
+	expect_end(f, end);
 	ticker_begin(&t, f, start_ns, total_ns);
 	while (!all_done(f)) {
 		if (signals_got() != 0 && !stopped) {
@@ -97,6 +109,7 @@ void watch_run(struct fleet *f, uint64_t start_ns, uint64_t total_ns)
 			halt_requests(f);
 			stopped = true;
 			end = raw_ns() + f->matrix->timing.drain_ns;
+			expect_end(f, end);
 		}
 		if (raw_ns() > end + SPARE_NS) {
 			fleet_each(f, FLEET_LIVE, overdue_one, NULL);
