@@ -21,10 +21,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    if (harness.BUILD / "meson-info").exists() and harness.sanitized():
-        slow = [i for i in items if i.get_closest_marker("fullspeed")]
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [i for i in items if i not in slow]
+    if not (harness.BUILD / "meson-info").exists() or not harness.sanitized():
+        return
+    marks = ["fullspeed"]
+    if not config.getoption("keyword"):  # who picks tests by name gets them
+        marks.append("release")
+    out = {i for i in items if any(i.get_closest_marker(mark) for mark in marks)}
+    config.hook.pytest_deselected(items=[i for i in items if i in out])
+    items[:] = [i for i in items if i not in out]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -31,7 +31,7 @@ def counted(folder):
 def told(lab, write, tmp_path):
     """Summary of a run with these faults; made again when an agent was kept from its CPU."""
     def told(*faults, options=(), codes=(0,), **words):
-        words = {"rate": 500, "warmup": "0s", "duration": "2s", **words}
+        words = {"rate": 500, "warmup": "0s", "duration": "1s", **words}
         matrix = write(lab.matrix(**words))
         for _ in range(TRIES):
             lab.fault("clear")
@@ -45,6 +45,7 @@ def told(lab, write, tmp_path):
     return told
 
 
+@pytest.mark.release
 def test_fabric_drop(lab, told, tmp_path):
     lost = told(["--from", "h1", "--to", "h2", "--dport", 5300, "--every", 10],
                 options=["--drivers", counted(tmp_path / "drivers")])
@@ -54,6 +55,7 @@ def test_fabric_drop(lab, told, tmp_path):
     assert "return loss" not in advice(lost) and "receiver drops" not in advice(lost)
 
 
+@pytest.mark.release
 def test_fabric_or_receiver(lab, told):
     """A driver that does not count what it misses: the two are not told apart, and that is said."""
     rule = advice(told(["--from", "h1", "--to", "h2", "--dport", 5300, "--every", 10]))
@@ -61,12 +63,14 @@ def test_fabric_or_receiver(lab, told):
     assert "forward loss" not in rule and "receiver drops" not in rule
 
 
+@pytest.mark.release
 def test_reply_only_drop(lab, told):
     rule = advice(told(["--from", "h2", "--to", "h1", "--sport", 5300, "--every", 10]))
     assert "those of h2 to h1" in rule["return loss"]["evidence"]
     assert "forward loss" not in rule
 
 
+@pytest.mark.release
 def test_dead_column(lab, told):
     rule = advice(told(["--to", "h3", "--dport", 5300]))
     assert "requests for h3 none arrived" in rule["dead column"]["evidence"]
@@ -75,17 +79,20 @@ def test_dead_column(lab, told):
     assert "dead row" not in rule
 
 
+@pytest.mark.release
 def test_dead_row(lab, told):
     rule = advice(told(["--from", "h3", "--dport", 5300]))
     assert "that h3 sent none arrived" in rule["dead row"]["evidence"]
     assert "dead column" not in rule
 
 
+@pytest.mark.release
 def test_sick_column(lab, told):
     rule = advice(told(["--to", "h2", "--every", 5]))
     assert "sick column" in rule["sick grid"]["evidence"] and "h2" in rule["sick grid"]["evidence"]
 
 
+@pytest.mark.release
 def test_nothing_fired(lab, told):
     summary = told()
     late = max(host["lateness_p99_us"] for host in summary["hosts"])
@@ -97,6 +104,7 @@ def test_nothing_fired(lab, told):
         assert "pmx run" in advice(summary)["raise the rate"]["fix"]
 
 
+@pytest.mark.release
 def test_few_streams(lab, write):
     """Two queues, one stream, as fast as it goes: one queue works, and streams would help."""
     tree = lab.matrix(rate=1000, warmup="0s", duration="2s", queues=2)
@@ -110,9 +118,10 @@ def test_few_streams(lab, write):
     assert "1 streams for 2 queues" in rule["fix"] and "'streams'" in rule["fix"]
 
 
+@pytest.mark.release
 def test_target_not_reached(lab, write):
     """Far beyond what any core sends."""
-    tree = lab.matrix(rate=1000, warmup="0s", duration="2s")
+    tree = lab.matrix(rate=1000, warmup="0s", duration="1s")
     tree["traffic"] = {"pattern": "cells", "cells": {"h1": {"h2": "40M"}}}
     summary = pmx("run", write(tree), "--json", "-").expect(0).json
     assert summary["totals"]["achieved_pct"] < 90
@@ -124,7 +133,7 @@ def test_target_not_reached(lab, write):
 @pytest.fixture
 def running(lab, write, spawn):
     """A run of some seconds, when its requests are being counted in the fabric."""
-    def running(*options, duration="6s"):
+    def running(*options, duration="4s"):
         matrix = write(lab.matrix(rate=500, warmup="0s", duration=duration))
         lab.fault("count", "--from", "h1", "--to", "h3", "--dport", 5300)
         run = spawn("run", matrix, "--json", "-", *options)
@@ -140,6 +149,7 @@ def test_dead_host(lab, running):
     assert "1 of 3 hosts not measured: h2" in rule["evidence"] and "pmx logs" in rule["fix"]
 
 
+@pytest.mark.release
 def test_sender_kept_from_its_cpu(lab, running):
     """Stopped beyond the end of its window: short of target, and not because it was busy."""
     run = running(duration="4s")
@@ -154,6 +164,7 @@ def test_sender_kept_from_its_cpu(lab, running):
     assert "'lcores'" in rule["fix"] or "port" in rule["fix"]
 
 
+@pytest.mark.release
 def test_receiver_too_slow(lab, write, spawn):
     """It stands still until its rings are full: what is lost on the way to it is put down to it."""
     tree = lab.matrix(rate=1000, warmup="0s", duration="5s")

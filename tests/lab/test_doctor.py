@@ -75,6 +75,7 @@ def test_text(lab, tree, write):
     assert one_at_a_time.out.splitlines()[-1].startswith("READY: 3 hosts; 0 blockers, ")
 
 
+@pytest.mark.release
 def test_ready_after_a_run(lab, tree, write):
     """The directory that a run left is no fault, and a running agent is one."""
     matrix = write(tree)

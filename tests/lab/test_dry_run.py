@@ -54,6 +54,7 @@ def test_all_verbs(lab, write, tmp_path, logged):
     assert not lab.exists("h1", "/var/tmp/pmx")
 
 
+@pytest.mark.release
 def test_run(lab, write, logged):
     path = write(lab.matrix(rate=200, warmup="0s", duration="500ms"))
     dry = pmx("run", path, "--dry-run").expect(0)

@@ -207,8 +207,8 @@ def test_golden_parses():
 
 
 def test_finished_and_collected(lab, write, tmp_path):
-    tree = lab.matrix(rate=300, warmup="1s", duration="3s", queues=2)
-    tree["timing"]["interval"] = "1s"
+    tree = lab.matrix(rate=300, warmup="500ms", duration="1500ms", queues=2)
+    tree["timing"]["interval"] = "500ms"
     matrix, results_dir = write(tree), tmp_path / "results"
     port = {h: tree["hosts"][h].get("device") or tree["defaults"]["device"] for h in lab.hosts}
     summarized = pmx("run", matrix, "--quiet")

@@ -1,5 +1,7 @@
 """What is on the wire: a payload of 18 bytes is the 64-byte frame."""
 
+import pytest
+
 from harness import assert_identity, measure, pmx
 
 
@@ -14,6 +16,7 @@ def on_wire(lab, write, request, reply):
     return sizes
 
 
+@pytest.mark.release
 def test_smallest(lab, write):
     """60 bytes and the FCS, which no capture shows."""
     assert on_wire(lab, write, 18, 18) == {"request": {60}, "reply": {60}}
@@ -23,6 +26,7 @@ def test_largest_and_odd(lab, write):
     assert on_wire(lab, write, 1472, 19) == {"request": {1514}, "reply": {61}}
 
 
+@pytest.mark.release
 def test_fields(lab, write):
     """Addresses, ports and the header as the plan has them."""
     matrix = lab.matrix(rate=200, warmup="0s", duration="1s")

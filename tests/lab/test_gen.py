@@ -64,6 +64,7 @@ def test_grid_there_and_back(lab, write, tmp_path):
     assert run.out == GRID
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("options, flows", [
     (["--shape", "one-to-many", "--hub", "h2"], {"h2h1", "h2h3"}),
     (["--shape", "many-to-one"], {"h2h1", "h3h1"}),

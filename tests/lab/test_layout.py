@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from harness import assert_identity, measure, pmx
+from harness import assert_identity, measure, pmx, sanitized
 
 TAGS = {"untagged": None, "vlan": 100, "qinq": [200, 100]}
 SIZES = [(18, 512), (1000, 1000)]
@@ -49,7 +49,7 @@ def decoded(capture, version):
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("tags", TAGS)
 def test_every_frame_decodes(lab, write, tags, version):
-    for request, reply in SIZES:
+    for request, reply in SIZES[:1] if sanitized() else SIZES:
         matrix = tree(lab, tags, request, reply, version=version)
         summary = measure(write(matrix), before=lab.capture)
         assert_identity(summary["totals"])
@@ -82,7 +82,7 @@ def test_another_vlan_is_refused(lab, write):
     """Frames with another tag than the host's are counted and not answered, also where the driver
     takes the tag out of them."""
     matrix = tree(lab, "vlan", 18, 18)
-    matrix["timing"]["resolve"] = "2s"
+    matrix["timing"]["resolve"] = "1s"
     matrix["hosts"]["h3"]["vlan"] = 101
     done = pmx("run", write(matrix), "--json", "-").expect(3)
     assert "FAILED on 1/3: h3" in done.err, done

@@ -14,7 +14,7 @@ def one_in(n, packets):
 @pytest.fixture
 def lossy(lab, write):
     """The summary of a run with these faults in the fabric, each a list of words."""
-    matrix = write(lab.matrix(rate=2000, warmup="0s", duration="2s"))
+    matrix = write(lab.matrix(rate=2000, warmup="0s", duration="1s"))
 
     def lossy(*faults):
         def inject():
@@ -35,6 +35,7 @@ def others_lost_nothing(summary):
             assert_identity(row)
 
 
+@pytest.mark.release
 def test_requests(lab, lossy):
     summary, dropped = lossy([*REQUESTS, "--every", 100]), lab.counter()
     row = flow(summary, "h1", "h2")
@@ -49,6 +50,7 @@ def test_requests(lab, lossy):
     assert host_row(summary, "h1")["lost_forward"] == dropped
 
 
+@pytest.mark.release
 def test_replies(lab, lossy):
     summary, dropped = lossy([*REPLIES, "--every", 100]), lab.counter()
     row = flow(summary, "h1", "h2")
@@ -81,7 +83,7 @@ def test_all_lost(lossy):
 
 def test_limit(lab, write):
     """A limit of the matrix that is missed is exit 1, and said."""
-    tree = lab.matrix(rate=500, warmup="0s", duration="2s")
+    tree = lab.matrix(rate=500, warmup="0s", duration="1s")
     tree["limits"] = {"loss": 0}
     matrix = write(tree)
     assert measure(matrix, codes=(0, 1))["verdict"]["exit"] == 0

@@ -8,7 +8,7 @@ import pytest
 
 from harness import assert_identity, flow, host_row, measure, pmx
 
-RATE, SECONDS = 5000, 2
+RATE, SECONDS = 5000, 1
 ADDRESS = {"h1": "198.18.0.1", "h2": "198.18.0.2", "h3": "198.18.0.3"}
 
 
@@ -47,6 +47,7 @@ def test_mesh(lab, write):
     assert sum(sum(frames.values()) for frames in on_wire.values()) == 2 * totals["sent"]
 
 
+@pytest.mark.release
 def test_summary_shows_it(lab, write):
     run = pmx("run", write(lab.matrix(rate=200))).expect(0)
     for word in ("REQUESTS", "DELIVERED", "REPLIES", "TARGET", "LOSS", "RTT", "IDENTITY", "closes",
@@ -71,6 +72,7 @@ def test_files(lab, write, tmp_path):
         assert row["window_s"] == pytest.approx(SECONDS, abs=0.01)
 
 
+@pytest.mark.release
 def test_cells(lab, write):
     """Only the cells that are written, each at its own rate; a warm-up is not counted."""
     matrix = mesh(lab, warmup="500ms")
@@ -78,13 +80,14 @@ def test_cells(lab, write):
                          "cells": {"h1": {"h2": "1k", "h3": 500}, "h3": {"h1": "2k", "h2": 0}}}
     summary = measure(write(matrix))
     sent = {(f["src"], f["dst"]): f["sent"] for f in summary["flows"]}
-    assert sent == {("h1", "h2"): 2000, ("h1", "h3"): 1000, ("h3", "h1"): 4000}
+    assert sent == {("h1", "h2"): 1000, ("h1", "h3"): 500, ("h3", "h1"): 2000}
     assert_identity(summary["totals"])
 
 
+@pytest.mark.release
 def test_runs_are_independent(lab, write):
     """Run N counts nothing of run N-1, and the agent's file is not sent again."""
-    matrix = write(mesh(lab, warmup="0s", duration="1s"))
+    matrix = write(mesh(lab, warmup="0s"))
     first = measure(matrix)
     stamp = lab.sh("h1", "stat -c '%i %Y' /var/tmp/pmx/pmx-agent")
     second = measure(matrix)
@@ -94,11 +97,12 @@ def test_runs_are_independent(lab, write):
     assert lab.sh("h1", "stat -c '%i %Y' /var/tmp/pmx/pmx-agent") == stamp
 
 
+@pytest.mark.release
 def test_low_rate(lab, write):
     """3 pps over 4 streams is 3 pps: no rounding to bursts."""
-    matrix = lab.matrix(rate=3, warmup="0s", duration="5s")
+    matrix = lab.matrix(rate=3, warmup="0s", duration="3s")
     matrix["traffic"]["streams"] = 4
     summary = measure(write(matrix))
     assert_identity(summary["totals"])
     for row in summary["flows"]:
-        assert abs(row["sent"] - 15) <= 1
+        assert abs(row["sent"] - 9) <= 1

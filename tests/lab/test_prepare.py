@@ -307,13 +307,13 @@ def local(tmp_path):
 
 def test_pmx_pages(ram, pages, write):
     """Two agents that insist on hugepages, on one machine: both have theirs at the same time."""
-    before, free = pages(), pages("free_hugepages")
+    before = pages()
     matrix = write(local(ram))
     env = {"PMX_STATE": str(ram / "state/pmx")}
     shown = pmx("prepare", "-n", matrix, env=env).expect(0)
     assert pages() == before and not (ram / "state").exists(), shown
     pmx("prepare", matrix, env=env).expect(0)
-    assert pages("free_hugepages") >= max(free, 2)
+    assert pages() >= max(before, 2)  # of the free ones others may take some meanwhile
     pmx("run", matrix).expect(0)
     pmx("restore", matrix, env=env).expect(0)
     assert pages() == before

@@ -71,7 +71,8 @@ def test_local_payloads(write, tmp_path):
         assert summary["flows"][0]["reply_bytes"] == reply
 
 
-@pytest.mark.parametrize("sig,code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("sig,code", [
+    (signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.release)])
 def test_local_signal(write, tmp_path, spawn, sig, code):
     remote = tmp_path / "remote"
     matrix = write({**local(duration="60s"), "remote_dir": str(remote)})

@@ -70,6 +70,7 @@ def test_cycle(five, write):
             assert ends == sorted(2 * five.hosts)
 
 
+@pytest.mark.release
 def test_text_and_files(five, write, tmp_path):
     run = pmx("run", write(rotating(five, dwell=0.5)), "--report", tmp_path / "report",
               "--grid", tmp_path / "grid").expect(0)
@@ -82,6 +83,7 @@ def test_text_and_files(five, write, tmp_path):
         pytest.approx(20 * [0.5], abs=1e-3)
 
 
+@pytest.mark.release
 def test_two_cycles_of_odd_dwells(five, write):
     """A dwell that holds no whole number of packets, two cycles: nothing is gained or lost."""
     summary = measure(write(rotating(five, dwell=0.7501, rate=333, duration=3.0004)))
@@ -91,6 +93,7 @@ def test_two_cycles_of_odd_dwells(five, write):
     assert summary["coverage"]["pairs_measured"] == 20
 
 
+@pytest.mark.release
 def test_equal_layers(five, write):
     """Three a layer of four: the second is filled up with two pairs of the first a host."""
     summary = measure(write(rotating(five, peers=3, dwell=1, equal_layers=True)))
@@ -103,6 +106,7 @@ def test_equal_layers(five, write):
     assert summary["totals"]["sent_pps"] == pytest.approx(15 * RATE, rel=1e-3)
 
 
+@pytest.mark.release
 def test_cut_short(five, write):
     """A window of two layers of four and a half of the third."""
     summary = measure(write(rotating(five, peers=1, dwell=1, duration=2.5)))
@@ -144,6 +148,7 @@ def test_stopped_in_mid_cycle(five, write):
             pytest.approx(host_row(summary, host)["window_s"])
 
 
+@pytest.mark.release
 def test_late_replies(five, write):
     """50 ms of path: at every switch replies of the finished layer are still to come, and are its
     own."""

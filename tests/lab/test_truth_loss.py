@@ -6,6 +6,8 @@ from agents import accounts, configs
 from harness import PORT, assert_identity, flow, measure
 from test_lab import send
 
+pytestmark = pytest.mark.release
+
 RATE, SECONDS = 1500, 2
 MILLION = 10 ** 6
 SEQUENCE_BITS = 128  # of UDP, where the sequence begins: 8 bytes of UDP, 8 of the payload

@@ -7,7 +7,7 @@ import pytest
 
 from harness import pmx, same_number
 
-RATE, SECONDS = 500, 2
+RATE, SECONDS = 500, 1
 DUE = 6 * RATE * SECONDS
 KINDS = ("sent", "delivered", "replied", "returned")
 
@@ -33,7 +33,9 @@ def matrix(lab, write):
     return write(lab.matrix(rate=RATE, duration=f"{SECONDS}s"))
 
 
-@pytest.mark.parametrize("options", [("--quiet",), (), ("--verbose",)])
+@pytest.mark.parametrize("options", [
+    pytest.param(("--quiet",), marks=pytest.mark.release), pytest.param((), marks=pytest.mark.release),
+    ("--verbose",)])
 def test_text(lab, matrix, options):
     run = pmx("run", matrix, *options).expect(0)
     (identity,) = [line for line in run.out.splitlines() if line.startswith("IDENTITY")]
@@ -41,6 +43,7 @@ def test_text(lab, matrix, options):
     assert bool(run.err) == ("--quiet" not in options)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("options", [("--quiet",), ("--verbose",)])
 def test_json(lab, matrix, options):
     totals = pmx("run", matrix, "--json", "-", *options).expect(0).json["totals"]

@@ -27,6 +27,7 @@ def run(lab, fleet, *options, **changes):
     return row, forward, back
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("every", [2, 99])
 def test_duplicated_requests(lab, fleet, every):
     """A duplicate is counted, not answered, and never makes up for a loss."""
@@ -37,6 +38,7 @@ def test_duplicated_requests(lab, fleet, every):
     assert back["received"] - back["udp"] <= 10  # ARP; no reply to a duplicate
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("every", [1, 7])
 def test_duplicated_replies(lab, fleet, every):
     row, _, back = run(lab, fleet, "--dup-every", f"0,{every}")
@@ -45,6 +47,7 @@ def test_duplicated_replies(lab, fleet, every):
     assert (row["reordered_forward"], row["reordered_back"]) == (0, 0)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("every", [2, 9])
 def test_swapped_requests(lab, fleet, every):
     row, forward, back = run(lab, fleet, "--swap-every", f"{every},0")
@@ -55,6 +58,7 @@ def test_swapped_requests(lab, fleet, every):
     assert (row["dup_forward"], row["dup_back"], back["swapped"]) == (0, 0, 0)
 
 
+@pytest.mark.release
 def test_swapped_replies(lab, fleet):
     row, _, back = run(lab, fleet, "--swap-every", "0,9")
     assert back["swapped"] + back["unswapped"] == row["sent"] // 9

@@ -107,6 +107,7 @@ def on_the_wire(requests, replies):
     return sorted((when - asked[key]) * 1e9 for key, when in events(replies, False))
 
 
+@pytest.mark.release
 def test_slow_hundredth(lab, write):
     """One request in a hundred goes through 50 ms of forwarder. What is printed of all flows is the
     percentile of the agents' raw buckets, merged here once more, and what the wire saw."""

@@ -66,6 +66,7 @@ def stop_for(lab, agent, seconds):
     lab.exec(agent.name, "kill", "-CONT", pid)
 
 
+@pytest.mark.release
 def test_stall(lab, fleet):
     """An agent that is stopped for 300 ms: late, and said so; it catches up at no more than twice
     its rate; nobody loses anything. Its peers see what it was: late answers."""

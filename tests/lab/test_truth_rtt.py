@@ -80,10 +80,11 @@ def test_rise(lab, loop, tmp_path, delay_ns):
     pytest.fail("\n".join(seen))
 
 
+@pytest.mark.release
 def test_through_the_lab(lab, write):
     """The same by pmx, with 50 ms in one host's link: the flows that pass it take that longer, by
     the time the forwarder measured, each way once; the others do not."""
-    matrix = write(lab.matrix(rate=500, warmup="0s", duration="2s"))
+    matrix = write(lab.matrix(rate=500, warmup="0s", duration="1s"))
     lab.forwarder("h1", "--fifo", "--delay", "50ms,0")
     summary = measure(matrix)
     out, _ = lab.forwarded()["h1"]

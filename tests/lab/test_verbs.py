@@ -115,6 +115,7 @@ def test_dry_run(lab, matrix):
         assert not lab.exists(host, "/var/tmp/pmx")
 
 
+@pytest.mark.release
 def test_options_and_environment(lab, matrix):
     """Command line before environment before matrix."""
     pmx("run", matrix, env={"PMX_REMOTE_DIR": "/var/tmp/elsewhere", "PMX_FOR": "700ms"}).expect(0)
