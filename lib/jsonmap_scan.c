@@ -162,6 +162,12 @@ static bool scan_enum(struct scan *s, const struct jm_row *row, void *member)
 	return false;
 }
 
+static bool scan_bool(struct scan *s, bool *member)
+{
+	*member = word(s, "true");
+	return *member || word(s, "false");
+}
+
 static bool scan_key(struct scan *s, const char *key, bool first)
 {
 	return word(s, first ? "{\"" : ",\"") && word(s, key) && word(s, "\":");
@@ -234,6 +240,8 @@ static bool scan_row(struct scan *s, const struct jm_row *row, char *out)
 	switch (row->kind) {
 	case JM_FIXED:
 		return jsonmap_scan_uint(&s->at, row->min, &fixed) && fixed == row->min;
+	case JM_BOOL:
+		return scan_bool(s, member);
 	case JM_UINT:
 		return scan_uint(s, row, row->size, member);
 	case JM_DOUBLE:

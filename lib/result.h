@@ -126,6 +126,11 @@ struct result {
 	char ended_by[16]; // "plan", "stop", "reload", "lease", "signal", "unarmed", "" while
 			   // running
 	char driver[64], mac[18];
+	// What was planned to bring replies back to the queue that asked; whether the port says
+	// that it does so (always, with one queue), and why not if that is against the plan.
+	enum steering steering;
+	bool steered;
+	char steering_why[200];
 	double tsc_hz;
 	struct rotation rotation; // of the measured trial
 	struct trial *trial;	  // owned

@@ -204,6 +204,9 @@ static void fill_host(struct result *r, const struct agent *a)
 	snprintf(r->ended_by, sizeof(r->ended_by), "%s", a->state == AGENT_DONE ? a->ended_by : "");
 	snprintf(r->driver, sizeof(r->driver), "%s", a->port.driver);
 	rte_ether_format_addr(r->mac, sizeof(r->mac), &a->port.mac);
+	r->steering = a->cfg.port.steering;
+	r->steered = a->port.claim.steered;
+	memcpy(r->steering_why, a->port.claim.why, sizeof(r->steering_why));
 	r->tsc_hz = a->clock.tsc_hz;
 	r->icmp = a->neigh.icmp;
 	r->rotation = a->cfg.rotation;

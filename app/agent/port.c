@@ -51,30 +51,12 @@ static bool mtu_is_ethdevs(const struct port *p, const struct hostcfg *cfg)
 	return frame <= p->info.max_rx_pktlen;
 }
 
-// The config's reader has checked the digits.
-static uint8_t hex_bytes(const char *hex, uint8_t *out)
-{
-	uint8_t n = 0;
-	for (unsigned int byte; sscanf(hex + 2 * n, "%2x", &byte) == 1; n++)
-		out[n] = (uint8_t)byte;
-	return n;
-}
-
 static int configure(struct port *p, const struct hostcfg *cfg, struct err *e)
 {
 	struct rte_eth_conf conf = {
 		.rxmode = { .mtu = mtu_is_ethdevs(p, cfg) ? cfg->port.mtu : 0 },
 	};
-	uint8_t key[sizeof(cfg->port.rss_key) / 2];
-	uint64_t rss = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & p->info.flow_type_rss_offloads;
-	if (cfg->port.rss == RSS_ON && cfg->port.queues > 1 && rss != 0) {
-		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-		conf.rx_adv_conf.rss_conf.rss_hf = rss;
-		if (cfg->port.rss_key[0] != '\0') {
-			conf.rx_adv_conf.rss_conf.rss_key = key;
-			conf.rx_adv_conf.rss_conf.rss_key_len = hex_bytes(cfg->port.rss_key, key);
-		}
-	}
+	rss_conf(cfg, &p->info, p->rss_key, &conf);
 	p->csum_hw = cfg->port.csum == CSUM_HW &&
 		     (p->info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_UDP_CKSUM) != 0;
 	if (p->csum_hw) {
@@ -198,6 +180,7 @@ int port_start(struct port *p, const struct hostcfg *cfg, struct queue *const *q
 	int r = rte_eth_dev_start(p->id);
 	if (r != 0 && !cfg->port.restart_until_link)
 		return err_set(e, -r, "%s does not start: %s", p->driver, rte_strerror(-r));
+	rss_claim(p->id, cfg, &p->claim);
 	rte_eth_stats_get(p->id, &p->base);
 	read_pause(p->id, &p->pause_rx, &p->pause_tx);
 	return 0;

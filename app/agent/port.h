@@ -4,6 +4,7 @@
 #include "hostcfg.h"
 #include "queue.h"
 #include "result.h"
+#include "rss.h"
 
 #include "err.h"
 
@@ -20,6 +21,8 @@ struct port {
 	bool csum_hw, multi_segs, counts_missed;
 	struct rte_eth_stats base; // at the start: counters are differences
 	uint64_t pause_rx, pause_tx;
+	uint8_t rss_key[RSS_KEY_MAX]; // PMDs keep pointers to it
+	struct claim claim;
 };
 
 // Finds the config's device among EAL's ports, configures it and learns what queues must know.

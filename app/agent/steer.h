@@ -14,9 +14,11 @@
 // A queue is an entry of the redirection table, which is indexed by the low bits of the hash. Entry
 // i names queue (i modulo slots) modulo queues, so that the same low bits tell the queue whatever
 // the table's size is, if only it is a multiple of the slots.
+#define STEER_SLOTS_MAX 128u
 static inline uint16_t steer_queue(uint32_t hash, uint16_t queues)
 {
-	uint32_t slots = queues <= 64 ? 64 : 128; // the smallest tables of NICs with so many queues
+	// the smallest tables of NICs with so many queues
+	uint32_t slots = queues <= STEER_SLOTS_MAX / 2 ? STEER_SLOTS_MAX / 2 : STEER_SLOTS_MAX;
 	return (uint16_t)(hash % slots % queues);
 }
 

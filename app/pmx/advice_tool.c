@@ -203,8 +203,20 @@ bool rule_off_queue(const struct summary *s, struct advice *a)
 	because(a, "%s of the %s replies to %s came back on another queue than asked (%.1f %%)",
 		count_of(&t, h->off_queue), count_of(&t, h->returned), name_of(s, h->host),
 		100 * off_queue_of(h));
-	fix(a, "they are counted right, but cores share cache lines: set the RSS key and hash "
-	       "fields of "
-	       "its NIC in its driver profile");
+	if (h->steering_why[0] != '\0')
+		fix(a,
+		    "they are counted right, but cores share cache lines. Its driver profile "
+		    "plans with 'steering: %s', and the port does not: %s",
+		    steering_name[h->steering], h->steering_why);
+	else if (!h->steered)
+		fix(a,
+		    "they are counted right, but cores share cache lines: its driver ('steering: "
+		    "%s') leaves the queue to others; with 'queues: 1' there is but one",
+		    steering_name[h->steering]);
+	else
+		fix(a,
+		    "they are counted right, but cores share cache lines. Its driver profile says "
+		    "'steering: %s', which does not hold here: see 'steering' there",
+		    steering_name[h->steering]);
 	return true;
 }

@@ -191,6 +191,9 @@ static void set_last(struct result *out, const struct result *r)
 	memcpy(out->ended_by, r->ended_by, sizeof(out->ended_by));
 	memcpy(out->driver, r->driver, sizeof(out->driver));
 	memcpy(out->mac, r->mac, sizeof(out->mac));
+	out->steering = r->steering;
+	out->steered = r->steered;
+	memcpy(out->steering_why, r->steering_why, sizeof(out->steering_why));
 	out->tsc_hz = r->tsc_hz;
 	out->rotation = r->rotation;
 	out->cpus = r->cpus;

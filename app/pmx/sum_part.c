@@ -144,6 +144,9 @@ static int take_host(struct sum_host *h, const struct result *r, uint64_t now_ns
 	snprintf(h->mac, sizeof(h->mac), "%s", r->mac);
 	snprintf(h->state, sizeof(h->state), "%s", r->state);
 	snprintf(h->ended_by, sizeof(h->ended_by), "%s", r->ended_by);
+	h->steering = r->steering;
+	h->steered = r->steered;
+	memcpy(h->steering_why, r->steering_why, sizeof(h->steering_why));
 	h->tsc_hz = r->tsc_hz;
 	if (!measuring_began(r, now_ns)) {
 		snprintf(h->failure, sizeof(h->failure),

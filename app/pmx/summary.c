@@ -6,6 +6,7 @@
 #include "sum_flow.h"
 #include "sum_host.h"
 #include "sum_layers.h"
+#include "sum_steer.h"
 #include "sum_part.h"
 #include "sum_window.h"
 #include "units.h"
@@ -386,6 +387,7 @@ static int build(const struct summary_input *in, struct sum_part **part, struct 
 			s->lateness_max_ns = (double)b.lateness->max_ns;
 		}
 		hosts_finish(s);
+		sum_steer(s);
 		ret = layers_build(s, &b.index, e);
 	}
 	build_free(&b);

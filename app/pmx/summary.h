@@ -109,6 +109,11 @@ struct sum_host {
 	// inventory, "" and 0 when not measured
 	char pmx_version[32], dpdk_version[64], driver[64], mac[18], state[16], ended_by[16];
 	double tsc_hz;
+	enum steering steering; // as planned; whether the port does so, and why not
+	bool steered;
+	char steering_why[200];
+	double on_queue_pct; // of its replies: on the queue that asked
+	double uneven_pct;   // how far the worst queue's requests are off an even share
 };
 
 struct summary {
@@ -141,6 +146,10 @@ struct summary {
 	double delivered_pct; // of the complete flows: delivered / sent
 	struct sum_cause cause;
 	double lateness_p99_ns, lateness_max_ns; // of the merged histogram
+	// hosts with several queues, those of them that steer; of these all replies, the worst
+	// uneven_pct
+	uint32_t several_queues, steered_hosts;
+	double on_queue_pct, uneven_pct;
 	uint64_t foreign;	 // frames that were none of the run's, whole run, all hosts
 	uint32_t rtt_worst_flow; // index, by p99; UINT32_MAX = none
 	double request_l1_bps, request_payload_bps, reply_l1_bps, reply_payload_bps;

@@ -119,6 +119,27 @@ static struct cell lost_unattributed(const void *ctx, const void *item)
 	return cause(item, ((const struct sum_host *)item)->cause.unattributed);
 }
 
+// The reports of a running agent do not say.
+static bool tells_steering(const struct summary *s, const struct sum_host *h)
+{
+	return h->measured && !s->windowed;
+}
+
+static struct cell steering(const void *ctx, const void *item)
+{
+	const struct sum_host *h = item;
+
+	return tells_steering(ctx, h) ? cell_text(steering_name[h->steering])
+				      : (struct cell){ .kind = CELL_NONE };
+}
+
+static struct cell steered(const void *ctx, const void *item)
+{
+	const struct sum_host *h = item;
+
+	return tells_steering(ctx, h) ? cell_bool(h->steered) : (struct cell){ .kind = CELL_NONE };
+}
+
 // The order is that of the report rows that other tools read; a new column goes at the end.
 static const struct column host_column[] = {
 	{ NAME("host", "host"), MADE(host_name) },
@@ -208,6 +229,11 @@ static const struct column host_column[] = {
 	{ PACKETS("hop_mac_changes", NULL), AT(U64, hops.changes) },
 	{ PACKETS("drop_incomplete", NULL), AT(U64, drop[DROP_INCOMPLETE]) },
 	{ PACKETS("port_mtu", NULL), AT(U64, port.mtu) },
+	{ NAME("steering", NULL), MADE(steering) },
+	{ YES("steered", NULL), MADE(steered) },
+	{ NAME("steering_why", NULL), AT(TEXT, steering_why) },
+	{ PCT("on_queue_pct", NULL, 2), AT(DOUBLE, on_queue_pct) },
+	{ PCT("uneven_pct", NULL, 2), AT(DOUBLE, uneven_pct) },
 };
 _Static_assert(sizeof(host_column) / sizeof(host_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

@@ -138,6 +138,10 @@ static const struct column totals_column[] = {
 	{ US("lateness_max_us", "late max"), AT(DOUBLE, lateness_max_ns) },
 	{ US("start_skew_us", "start skew"), AT(DOUBLE, skew_ns) },
 	{ US("start_skew_error_us", "+-"), AT(DOUBLE, skew_error_ns) },
+	{ PACKETS("hosts_of_queues", "several queues"), AT(U32, several_queues) },
+	{ PACKETS("hosts_steered", "steered"), AT(U32, steered_hosts) },
+	{ PCT("on_queue_pct", "on queue", 2), AT(DOUBLE, on_queue_pct) },
+	{ PCT("uneven_pct", "uneven", 2), AT(DOUBLE, uneven_pct) },
 };
 _Static_assert(sizeof(totals_column) / sizeof(totals_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 

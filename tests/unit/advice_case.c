@@ -258,6 +258,20 @@ static void off_queue(struct mesh_run *r)
 	mesh_fill_queues(r);
 }
 
+static void off_queue_against_plan(struct mesh_run *r)
+{
+	off_queue(r);
+	r->result[0].steering = STEER_RSS;
+	strcpy(r->result[0].steering_why, "the port hashes addresses without UDP ports");
+}
+
+static void off_queue_though_steered(struct mesh_run *r)
+{
+	off_queue(r);
+	r->result[0].steering = STEER_PAIRS;
+	r->result[0].steered = true;
+}
+
 static void off_queue_seldom(struct mesh_run *r)
 {
 	mesh_tx(r, 0, 1)->off_queue = 5;
@@ -531,7 +545,11 @@ const struct advice_case advice_case[] = {
 	{ "uneven queues", one_queue_gets_all, FIRES,
 	  "one received 2.0 times the mean of its 2 queues", "'streams'" },
 	{ "uneven queues", one_queue_gets_more, SILENT, NULL, NULL },
-	{ "off queue", off_queue, FIRES, "25,000 of the 100,000 replies to a", "RSS" },
+	{ "off queue", off_queue, FIRES, "25,000 of the 100,000 replies to a", "queues: 1" },
+	{ "off queue", off_queue_against_plan, FIRES, "25,000 of the 100,000 replies to a",
+	  "'steering: rss', and the port does not: the port hashes addresses without UDP ports" },
+	{ "off queue", off_queue_though_steered, FIRES, "25,000 of the 100,000 replies to a",
+	  "'steering: pairs', which does not hold here" },
 	{ "off queue", off_queue_seldom, SILENT, NULL, NULL },
 	{ "foreign traffic", stray_l2, FIRES, "4.8 % of what c received", "tcpdump" },
 	{ "foreign traffic", stray_few, SILENT, NULL, NULL },

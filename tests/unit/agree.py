@@ -49,10 +49,13 @@ HEADLINE = {  # as the text says it; {key} is a cell of the totals
     "RTT": "avg {rtt_avg_us}, p50 {rtt_p50_us}, p99 {rtt_p99_us}, p99.9 {rtt_p999_us}, "
            "max {rtt_max_us}",
     "SCHEDULE": "requests left late by p99 {lateness_p99_us}, at most {lateness_max_us}",
+    "STEERING": "{hosts_steered} of {hosts_of_queues} hosts with several queues bring replies to "
+                "the queue that asked",
     "OFF QUEUE": "{off_queue} replies came back on another queue than asked",
 }
 ONLY_WITH = {"TARGET": "target", "BY CAUSE": "lost", "UNSENT": "unsent", "RTT": "rtt_max_us",
-             "SCHEDULE": "lateness_max_us", "OFF QUEUE": "off_queue"}  # not shown of 0
+             "SCHEDULE": "lateness_max_us", "OFF QUEUE": "off_queue",  # not shown of 0
+             "STEERING": "hosts_of_queues"}
 GRIDS = {"pps": "sent_pps", "delivered": "delivered_pps", "loss": "loss_pct",
          "rtt_p99": "rtt_p99_us", "coverage": "measured_s"}
 SI = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

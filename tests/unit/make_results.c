@@ -158,6 +158,9 @@ static void fill_host(struct result *res, uint64_t host)
 	strcpy(res->state, "done");
 	strcpy(res->ended_by, "plan");
 	strcpy(res->driver, one_in(&r, 4) ? "" : "net_ice");
+	res->steering = (enum steering)rng_below(&r, STEERINGS);
+	res->steered = one_in(&r, 2);
+	strcpy(res->steering_why, one_in(&r, 3) ? "the port does not tell its RSS key" : "");
 	res->tsc_hz = 2445434000.5;
 	res->trial[0] = (struct trial){
 		0, TRIAL_MEASURE, 5000000000, 5000000000 + WINDOW_NS, 6000000000 + WINDOW_NS, 0

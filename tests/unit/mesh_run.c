@@ -292,6 +292,10 @@ void mesh_three_make(struct mesh_run *r)
 	r->result[0].queue[1].trial[1].replies_received -= 45000;
 	r->result[0].queue[0].trial[1].requests_received += 45000;
 	r->result[0].queue[1].trial[1].requests_received -= 45000;
+	r->result[0].steering = r->result[1].steering = STEER_PAIRS;
+	r->result[0].steered = r->result[1].steered = true;
+	r->result[2].steering = STEER_RSS;
+	strcpy(r->result[2].steering_why, "the port does not tell its redirection table");
 	r->result[1].port.imissed = 100;
 	r->result[2].drop[DROP_L2] = 12;
 }

@@ -150,6 +150,8 @@ void sample_result(struct result *r)
 	strcpy(r->ended_by, "plan");
 	strcpy(r->driver, "net_memif");
 	strcpy(r->mac, "52:54:00:12:34:56");
+	r->steering = STEER_RSS;
+	strcpy(r->steering_why, "the port tells none");
 	r->tsc_hz = 2445434000.5;
 	r->rotation = (struct rotation){ 7, 2000000000 };
 	r->trial[0] = (struct trial){ 0, TRIAL_WARMUP, 101, 102, 103, 0 };
