@@ -47,6 +47,17 @@ static int addr_cmp(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct ip_addr));
 }
 
+// The k-th of a peer's addresses: they differ in their last 32 bits.
+static struct ip_addr source(const struct ip_addr *first, uint32_t k)
+{
+	struct ip_addr a = *first;
+	uint32_t last;
+	memcpy(&last, a.b + sizeof(a.b) - sizeof(last), sizeof(last));
+	last = rte_cpu_to_be_32(rte_be_to_cpu_32(last) + k);
+	memcpy(a.b + sizeof(a.b) - sizeof(last), &last, sizeof(last));
+	return a;
+}
+
 static int open_in(struct queue *q, const struct queue_env *env)
 {
 	const struct hostcfg *cfg = env->cfg;
@@ -54,13 +65,17 @@ static int open_in(struct queue *q, const struct queue_env *env)
 	in->timeout = (uint64_t)(FRAG_TIMEOUT_NS / 1e9 * (double)rte_get_tsc_hz());
 	in->table = rte_ip_frag_table_create(FOOTPRINT_DATAGRAMS, BUCKET_ENTRIES,
 					     FOOTPRINT_DATAGRAMS, in->timeout, env->socket);
-	in->peer = calloc(cfg->tx_count + cfg->rx_count + 1, sizeof(*in->peer));
+	size_t most = cfg->tx_count;
+	for (size_t i = 0; i < cfg->rx_count; i++)
+		most += RTE_MAX(cfg->rx[i].peer_sources, 1u);
+	in->peer = calloc(most + 1, sizeof(*in->peer));
 	if (in->table == NULL || in->peer == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < cfg->tx_count; i++)
 		in->peer[in->peers++] = cfg->tx[i].peer_addr;
 	for (size_t i = 0; i < cfg->rx_count; i++)
-		in->peer[in->peers++] = cfg->rx[i].peer_addr;
+		for (uint32_t k = 0; k < RTE_MAX(cfg->rx[i].peer_sources, 1u); k++)
+			in->peer[in->peers++] = source(&cfg->rx[i].peer_addr, k);
 	qsort(in->peer, in->peers, sizeof(*in->peer), addr_cmp);
 	return 0;
 }

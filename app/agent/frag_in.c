@@ -83,12 +83,12 @@ static enum drop_reason piece_reason(const struct queue *q, const struct rte_mbu
 				     struct piece *p)
 {
 	enum drop_reason r = rx_l3_reason(q, m);
-	if (r != DROP_FRAGMENT) // to another address, of another VLAN
+	if (r != DROP_FRAGMENT && r != DROP_OWN) // to another address, of another VLAN
 		return r == DROP_REASONS ? DROP_FRAGMENT : r;
 	if (m->nb_segs != 1 || !read_piece(q, m, p))
 		return DROP_MALFORMED;
 	if (bsearch(&p->src, q->frag->in.peer, q->frag->in.peers, sizeof(p->src), addr_cmp) == NULL)
-		return DROP_FRAGMENT;
+		return r;
 	if (p->at > 0)
 		return DROP_REASONS;
 	return rx_udp_reason(q, m, true, &p->src);
