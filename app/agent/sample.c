@@ -61,7 +61,8 @@ void sample_close(struct sampler *s)
 // One row's numbers; < 0 = no data, written blank.
 struct row {
 	const char *dir, *peer;
-	uint32_t size, rep_size, encap;
+	uint32_t size, rep_size;
+	struct sender by;
 	double target_pps, pps, rep_pps, loss_pct;
 	double rtt_us[4]; // avg, p50, p99, max
 	struct cpu_usage cpu;
@@ -78,6 +79,12 @@ static void put(FILE *f, double v, int digits)
 		fputc(',', f);
 }
 
+// Mb/s of so many packets of that size; both ends cut them alike.
+static void put_wire(FILE *f, const struct row *r, double pps, uint32_t bytes)
+{
+	put(f, bytes > 0 ? pps * 8 * datagram_l1_bytes(&r->by, r->by.tags, bytes) / 1e6 : -1, 3);
+}
+
 static void put_row(FILE *f, const char *ts, const char *host, const struct row *r)
 {
 	fprintf(f, "%s,%s,%s,%s", ts, host, r->dir, r->peer);
@@ -85,9 +92,9 @@ static void put_row(FILE *f, const char *ts, const char *host, const struct row 
 	put(f, r->rep_size > 0 ? r->rep_size : -1.0, 0);
 	put(f, r->target_pps, 1);
 	put(f, r->pps, 1);
-	put(f, r->size > 0 ? l1_bps(r->pps, r->size + r->encap) / 1e6 : -1, 3);
+	put_wire(f, r, r->pps, r->size);
 	put(f, r->rep_pps, 1);
-	put(f, r->rep_size > 0 ? l1_bps(r->rep_pps, r->rep_size + r->encap) / 1e6 : -1, 3);
+	put_wire(f, r, r->rep_pps, r->rep_size);
 	put(f, r->loss_pct, 4);
 	for (int i = 0; i < 4; i++)
 		put(f, r->rtt_us[i], 3);
@@ -229,7 +236,7 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		read_rtt(a, i, &s->rtt[i], d);
 		hist_merge(host_rtt, d);
 		rtt_columns(d, r.rtt_us);
-		r.encap = encap_bytes(!ip_is4(&c->addr), (unsigned)c->vlan_count);
+		r.by = hostcfg_sender(c);
 		r.size = c->tx[i].req_bytes;
 		r.rep_size = c->tx[i].rep_bytes;
 		r.layer = layer_of(c, c->tx[i].layer);
@@ -247,7 +254,7 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		struct row r = row_blank("rx", c->rx[i].peer);
 		double share = on_share(s, a, c->rx[i].layer, now_ns);
 		r.layer = layer_of(c, c->rx[i].layer);
-		r.encap = encap_bytes(!ip_is4(&c->addr), (unsigned)c->vlan_count);
+		r.by = hostcfg_sender(c);
 		r.size = c->rx[i].req_bytes;
 		r.rep_size = c->rx[i].rep_bytes;
 		take_counts(&r, sec, n, 0);

@@ -1,6 +1,6 @@
 #include "capacity.h"
 
-#include "sizes.h"
+#include "on_wire.h"
 
 #include "result.h"
 #include "units.h"
@@ -23,27 +23,34 @@ const char *const fit_name[FIT_COUNT] = {
 	[FIT_UNRATED] = "not rated",
 };
 
+// What a host's requests and replies are, on links with so many tags.
+struct host_wire {
+	struct sender by;
+	struct wire_mean request[VLANS_MAX + 1], reply[VLANS_MAX + 1];
+};
+
 // NAN for an unpaced flow makes every sum that it is in NAN.
-static void flow_add(struct capacity_host *host, const struct matrix *m,
-		     const struct size_means *mean, const struct plan_flow *f)
+static void flow_add(struct capacity_host *host, const struct host_wire *wire,
+		     const struct plan_flow *f)
 {
 	struct capacity_host *s = &host[f->src], *d = &host[f->dst];
 	double pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 
-	uint32_t s_encap = host_encap(&m->host[f->src]), d_encap = host_encap(&m->host[f->dst]);
+	const struct host_wire *from = &wire[f->src], *to = &wire[f->dst];
+	uint32_t s_tags = from->by.tags, d_tags = to->by.tags;
 
 	s->flows_out++;
 	d->flows_in++;
 	s->requests_pps += pps;
 	d->owed_pps += pps;
-	s->tx_pps += pps;
-	s->rx_pps += pps;
-	d->tx_pps += pps;
-	d->rx_pps += pps;
-	s->tx_l1_bps += pps * 8 * mean->request[s_encap];
-	d->rx_l1_bps += pps * 8 * mean->request[d_encap];
-	d->tx_l1_bps += pps * 8 * mean->reply[d_encap];
-	s->rx_l1_bps += pps * 8 * mean->reply[s_encap];
+	s->tx_pps += pps * from->request[s_tags].frames;
+	d->rx_pps += pps * from->request[d_tags].frames;
+	d->tx_pps += pps * to->reply[d_tags].frames;
+	s->rx_pps += pps * to->reply[s_tags].frames;
+	s->tx_l1_bps += pps * 8 * from->request[s_tags].l1_bytes;
+	d->rx_l1_bps += pps * 8 * from->request[d_tags].l1_bytes;
+	d->tx_l1_bps += pps * 8 * to->reply[d_tags].l1_bytes;
+	s->rx_l1_bps += pps * 8 * to->reply[s_tags].l1_bytes;
 }
 
 static void rate_host(struct capacity_host *h, const struct profile *p, double nic_gbps,
@@ -120,7 +127,7 @@ static int layers_sort(const struct plan *p, struct by_layer *b)
 struct rating {
 	const struct profile *profile;
 	double nic_gbps, nic_mpps;
-	struct size_means mean;
+	struct host_wire *wire; // [host_count]
 };
 
 // Adds one layer up in `now`, and keeps what is worse than before of each host.
@@ -133,7 +140,7 @@ static void layer_add(struct capacity *c, const struct plan *p, const struct by_
 	for (size_t i = b->first[layer]; i < b->first[layer + 1]; i++) {
 		const struct plan_flow *f = &p->flow[b->order[i]];
 
-		flow_add(now, p->matrix, &r->mean, f);
+		flow_add(now, r->wire, f);
 		pps += f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 	}
 	if (layer == 0 || isnan(pps) || pps > c->requests_pps) {
@@ -164,6 +171,28 @@ static int layers_add(struct capacity *c, const struct plan *p, const struct rat
 	return ret;
 }
 
+// Hosts are alike but for a few: what the one before has is not worked out again.
+static struct host_wire *wire_of(const struct plan *p)
+{
+	struct host_wire *wire = calloc(p->host_count, sizeof(*wire));
+
+	for (size_t i = 0; wire != NULL && i < p->host_count; i++) {
+		struct sender by = hostcfg_sender(&p->host[i]);
+
+		if (i > 0 && by.mtu == wire[i - 1].by.mtu && by.ip6 == wire[i - 1].by.ip6 &&
+		    by.tags == wire[i - 1].by.tags) {
+			wire[i] = wire[i - 1];
+			continue;
+		}
+		wire[i].by = by;
+		for (uint32_t tags = 0; tags <= VLANS_MAX; tags++) {
+			wire[i].request[tags] = request_wire(p->matrix, &by, tags);
+			wire[i].reply[tags] = reply_wire(p->matrix, &by, tags);
+		}
+	}
+	return wire;
+}
+
 int capacity_build(const struct plan *p, const struct profile *profile, double nic_gbps,
 		   double nic_mpps, struct capacity *c, struct err *e)
 {
@@ -175,8 +204,10 @@ int capacity_build(const struct plan *p, const struct profile *profile, double n
 		.worst = SIZE_MAX,
 		.scale = NAN,
 	};
-	size_means_fill(&rating.mean, p->matrix);
-	if (c->host == NULL || layers_add(c, p, &rating) < 0) {
+	rating.wire = wire_of(p);
+	int ret = c->host == NULL || rating.wire == NULL ? -ENOMEM : layers_add(c, p, &rating);
+	free(rating.wire);
+	if (ret < 0) {
 		capacity_free(c);
 		return err_set(e, ENOMEM, "out of memory for %zu hosts", p->host_count);
 	}

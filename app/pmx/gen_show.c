@@ -1,6 +1,7 @@
 #include "gen_show.h"
 
 #include "rates.h"
+#include "on_wire.h"
 #include "sizes.h"
 
 #include "units.h"
@@ -38,10 +39,12 @@ static void pair_put(FILE *f, const struct gen_plan *p)
 	}
 	if (low < high)
 		fprintf(f, "%s to ", rate_unit_str(low, "pps", text, sizeof(text)));
-	load_put(f, high, high * 8 * request_l1_mean(&p->matrix, 0));
+	struct sender by = hostcfg_sender(&p->plan.host[0]);
+	load_put(f, high, high * 8 * request_wire(&p->matrix, &by, by.tags).l1_bytes);
 	fputs(" of requests, ", f);
 	fprintf(f, "%s of replies",
-		rate_unit_str(high * 8 * reply_l1_mean(&p->matrix, 0), "b/s", text, sizeof(text)));
+		rate_unit_str(high * 8 * reply_wire(&p->matrix, &by, by.tags).l1_bytes, "b/s", text,
+			      sizeof(text)));
 	if (unpaced > 0)
 		fprintf(f, "; %zu unpaced", unpaced);
 	fputc('\n', f);

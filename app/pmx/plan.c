@@ -2,7 +2,7 @@
 
 #include "device.h"
 #include "pattern.h"
-#include "sizes.h"
+#include "on_wire.h"
 #include "steering.h"
 
 #include "units.h"
@@ -283,8 +283,8 @@ static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struc
 		ip_str(&d->addr, to, sizeof(to)), s->name);
 }
 
-static int rate_decide(const struct plan_input *in, const struct pair *pair, double *pps,
-		       struct err *e)
+static int rate_decide(const struct plan_input *in, const struct plan *p, const struct pair *pair,
+		       double *pps, struct err *e)
 {
 	const struct profile *s = &in->profile[pair->src], *d = &in->profile[pair->dst];
 
@@ -300,9 +300,10 @@ static int rate_decide(const struct plan_input *in, const struct pair *pair, dou
 			"expected packets/s, as 100k",
 			pair->line_pct, in->matrix->host[unknown].name, in->profile[unknown].name);
 	}
-	uint32_t encap = host_encap(&in->matrix->host[pair->src]);
+	struct sender by = hostcfg_sender(&p->host[pair->src]);
 	double gbps = s->speed_gbps < d->speed_gbps ? s->speed_gbps : d->speed_gbps;
-	*pps = gbps * 1e9 / (8 * request_l1_mean(in->matrix, encap)) * pair->line_pct / 100;
+	*pps = gbps * 1e9 / (8 * request_wire(in->matrix, &by, by.tags).l1_bytes) * pair->line_pct /
+	       100;
 	return 0;
 }
 
@@ -359,7 +360,7 @@ static int flow_decide(const struct plan_input *in, const struct plan *p, const 
 		ret = mtu_check(m, "reply", m->traffic.rep_bytes, m->traffic.at.reply,
 				&p->host[pair->dst], &p->host[pair->src], e);
 	if (ret == 0)
-		ret = rate_decide(in, pair, &pps, e);
+		ret = rate_decide(in, p, pair, &pps, e);
 	if (ret < 0)
 		return ret;
 	*f = (struct plan_flow){

@@ -1,5 +1,6 @@
 #include "sizes.h"
 
+#include "on_wire.h"
 #include "text.h"
 
 #include "units.h"
@@ -288,26 +289,36 @@ int size_words_cycle(const struct size_words *w, struct size_mix *mix, struct er
 	return ret;
 }
 
-static const char *sizes_str(const struct matrix *m, const char *words, uint32_t bytes,
-			     double l1_mean, char *buf, size_t size)
+static const char *sizes_str(const char *words, uint32_t bytes, const struct wire_mean *wire,
+			     char *buf, size_t size)
 {
-	if (words[0] == '\0')
-		snprintf(buf, size, "%u B (frame %u)", bytes, frame_bytes(bytes + matrix_encap(m)));
+	double frame = wire->l1_bytes - WIRE_OVERHEAD_BYTES;
+
+	if (words[0] == '\0' && wire->frames > 1)
+		snprintf(buf, size, "%u B (%.0f frames)", bytes, wire->frames);
+	else if (words[0] == '\0')
+		snprintf(buf, size, "%u B (frame %.0f)", bytes, frame);
+	else if (wire->frames > 1)
+		snprintf(buf, size, "%s (mean %.2f frames)", words, wire->frames);
 	else
-		snprintf(buf, size, "%s (mean frame %.1f)", words, l1_mean - WIRE_OVERHEAD_BYTES);
+		snprintf(buf, size, "%s (mean frame %.1f)", words, frame);
 	return buf;
 }
 
 const char *request_sizes_str(const struct matrix *m, char *buf, size_t size)
 {
-	return sizes_str(m, m->traffic.req_words, m->traffic.req_bytes,
-			 request_l1_mean(m, matrix_encap(m)), buf, size);
+	struct sender by = matrix_sender(m);
+	struct wire_mean wire = request_wire(m, &by, by.tags);
+
+	return sizes_str(m->traffic.req_words, m->traffic.req_bytes, &wire, buf, size);
 }
 
 const char *reply_sizes_str(const struct matrix *m, char *buf, size_t size)
 {
-	return sizes_str(m, m->traffic.rep_words, m->traffic.rep_bytes,
-			 reply_l1_mean(m, matrix_encap(m)), buf, size);
+	struct sender by = matrix_sender(m);
+	struct wire_mean wire = reply_wire(m, &by, by.tags);
+
+	return sizes_str(m->traffic.rep_words, m->traffic.rep_bytes, &wire, buf, size);
 }
 
 double request_mean(const struct matrix *m)
@@ -320,24 +331,4 @@ double reply_mean(const struct matrix *m)
 {
 	return m->traffic.rep_mix.cycle == NULL ? m->traffic.rep_bytes
 						: mix_mean(&m->traffic.rep_mix);
-}
-
-double request_l1_mean(const struct matrix *m, uint32_t encap)
-{
-	return m->traffic.req_mix.cycle == NULL ? l1_bytes(m->traffic.req_bytes + encap)
-						: mix_l1_mean(&m->traffic.req_mix, encap);
-}
-
-double reply_l1_mean(const struct matrix *m, uint32_t encap)
-{
-	return m->traffic.rep_mix.cycle == NULL ? l1_bytes(m->traffic.rep_bytes + encap)
-						: mix_l1_mean(&m->traffic.rep_mix, encap);
-}
-
-void size_means_fill(struct size_means *means, const struct matrix *m)
-{
-	for (uint32_t encap = 0; encap <= SIZE_ENCAP_MAX; encap++) {
-		means->request[encap] = request_l1_mean(m, encap);
-		means->reply[encap] = reply_l1_mean(m, encap);
-	}
 }

@@ -18,7 +18,6 @@
 #define SIZE_FORM                                                                                \
 	"a size, a list as 64, 512, a range as 64-1472 or 64-1472/64, a mix as 64:7, 576:4, or " \
 	"imix"
-#define SIZE_ENCAP_MAX 28 // bytes that two tags and IPv6 add
 
 struct size_words {
 	struct mix_size *part; // owned, in the order written; of a list each weighs 1
@@ -42,14 +41,6 @@ int size_words_cycle(const struct size_words *w, struct size_mix *mix, struct er
 const char *request_sizes_str(const struct matrix *m, char *buf, size_t size);
 const char *reply_sizes_str(const struct matrix *m, char *buf, size_t size);
 
-// Means of a cycle, in bytes: of the payload, and of the wire (L1) with so much encapsulation.
+// Means of a cycle, in bytes of payload.
 double request_mean(const struct matrix *m);
 double reply_mean(const struct matrix *m);
-double request_l1_mean(const struct matrix *m, uint32_t encap);
-double reply_l1_mean(const struct matrix *m, uint32_t encap);
-
-// The latter by encapsulation, for whoever asks often.
-struct size_means {
-	double request[SIZE_ENCAP_MAX + 1], reply[SIZE_ENCAP_MAX + 1];
-};
-void size_means_fill(struct size_means *means, const struct matrix *m);

@@ -169,5 +169,3 @@ def test_lost_fragment(lab, write, version):
     pieces = frames_of(9000, version, 1500)
     if version == 6:
         assert host_row(summary, "h2")["drop_incomplete"] == 10 * (len(pieces) - 1)
-    wire = sum(bytes + 24 for bytes in pieces)
-    assert row["sent_l1_mbps"] == pytest.approx(row["sent_pps"] * 8e-6 * wire, rel=1e-3)

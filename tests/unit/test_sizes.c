@@ -2,6 +2,7 @@
 // means by closed forms; and what is refused.
 #include "capacity.h"
 #include "plan.h"
+#include "on_wire.h"
 #include "sizes.h"
 
 #include "testlib.h"
@@ -229,9 +230,12 @@ static void means(void **state)
 
 	(void)state;
 	assert_int_equal(parse("request: imix", "", &m, &e), 0);
-	assert_true(request_l1_mean(&m, 0) == l1);
-	assert_true(reply_l1_mean(&m, 0) == 84);
-	assert_true(request_l1_mean(&m, 4) == l1 + 4); // the smallest has no room
+	struct sender by = { .mtu = 1500 };
+	assert_true(request_wire(&m, &by, 0).l1_bytes == l1);
+	assert_true(reply_wire(&m, &by, 0).l1_bytes == 84);
+	assert_true(request_wire(&m, &by, 1).l1_bytes == l1 + 4); // the smallest has no room
+	by.mtu = 600; // the largest goes in three fragments of 576, 576 and 328
+	assert_true(request_wire(&m, &by, 0).frames == 14.0 / 12);
 	assert_true(request_mean(&m) == (7 * 18.0 + 4 * 548 + 1472) / 12);
 	assert_int_equal(plan_of(&m, &p, &e), 0);
 	profile_of(&profile[0]);
