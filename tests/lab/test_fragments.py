@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from agents import accounts, planned
-from harness import PORT, assert_identity, flow, host_row, measure
+from harness import PORT, assert_identity, flow, host_row, measure, pmx
 
 SIZES = [18, 19, 64, 512, 1472, 1473, 8972, 9000, 65507]
 MTU = 9000
@@ -169,3 +169,24 @@ def test_lost_fragment(lab, write, version):
     pieces = frames_of(9000, version, 1500)
     if version == 6:
         assert host_row(summary, "h2")["drop_incomplete"] == 10 * (len(pieces) - 1)
+
+
+def test_mtu_is_verified(lab, write):
+    """Links of 1500 do not carry what is planned for 9000: the agent says so before any traffic."""
+    matrix = lab.matrix(rate=RATE, request=8972)
+    matrix["defaults"]["mtu"] = MTU
+    done = pmx("run", write(matrix)).expect(3)
+    assert "interface data0 has an MTU of 1500, and mtu 9000 is asked for" in done.err, done
+
+
+@pytest.mark.parametrize("request_reply", [(65507, 9000), (9001, 65507)])
+def test_without_a_kernel(write, tmp_path, request_reply):
+    """Between two agents by shared memory nobody else puts IPv4 together."""
+    matrix = {"pmx": 1, "transport": "local", "remote_dir": str(tmp_path / "run"),
+              "defaults": {"driver": "memif", "mtu": MTU},
+              "hosts": {"a": {"addr": "198.18.0.1/24"}, "b": {"addr": "198.18.0.2/24"}},
+              "traffic": {"rate": 100, "request": request_reply[0], "reply": request_reply[1]},
+              "timing": {"warmup": "0s", "duration": "1s"}}
+    summary = measure(write(matrix))
+    assert_identity(summary["totals"])
+    assert all(host["drop_incomplete"] == 0 for host in summary["hosts"])
