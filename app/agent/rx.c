@@ -173,6 +173,8 @@ enum drop_reason rx_l3_reason(const struct queue *q, const struct rte_mbuf *m)
 		return DROP_VLAN;
 	uint16_t type = load16(d + q->at.l3 - 2);
 	const void *l3 = d + q->at.l3;
+	if (type == RTE_BE16(RTE_ETHER_TYPE_VLAN) || type == RTE_BE16(RTE_ETHER_TYPE_QINQ))
+		return DROP_VLAN;
 	if (q->at.v6) {
 		if (type != RTE_BE16(RTE_ETHER_TYPE_IPV6))
 			return DROP_L2;
