@@ -128,7 +128,7 @@ int render_json(FILE *f, const struct summary *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	struct table hosts = table_hosts(s, NULL), flows = table_flows(s, NULL, s->flow_count);
-	struct table layers = table_layers(s, NULL);
+	struct table layers = table_layers(s, NULL), sizes = table_sizes(s);
 	struct table queue = table_queues(&queues), next = table_advice(advice, advices);
 
 	json_put_begin(&j, '{');
@@ -144,6 +144,7 @@ int render_json(FILE *f, const struct summary *s, struct err *e)
 	put_table(&j, &queue);
 	put_table(&j, &flows);
 	put_table(&j, &layers);
+	put_table(&j, &sizes);
 	put_table(&j, &next);
 	json_put_end(&j, '}');
 	fputc('\n', f);

@@ -1,6 +1,7 @@
 #include "render.h"
 
 #include "advice.h"
+#include "sizes.h"
 #include "tables.h"
 #include "text.h"
 #include "units.h"
@@ -174,9 +175,13 @@ static void put_lines(const struct page *p, const struct line *l, size_t n)
 
 #define PUT_LINES(p, lines) put_lines(p, lines, sizeof(lines) / sizeof((lines)[0]))
 
-static void put_sizes(FILE *f, const char *what, uint32_t least, uint32_t most, uint32_t encap)
+// `mix`: as the matrix says it; "" = there is none.
+static void put_sizes(FILE *f, const char *what, uint32_t least, uint32_t most, uint32_t encap,
+		      const char *mix)
 {
-	if (least == most)
+	if (mix[0] != '\0')
+		fprintf(f, ", %s %s", what, mix);
+	else if (least == most)
 		fprintf(f, ", %s %u B (frame %u)", what, least, frame_bytes(least + encap));
 	else
 		fprintf(f, ", %s %u to %u B", what, least, most);
@@ -186,6 +191,7 @@ static void put_title(const struct page *p)
 {
 	const struct summary *s = p->s;
 	uint32_t req[2] = { UINT32_MAX, 0 }, rep[2] = { UINT32_MAX, 0 };
+	char mix[SIZES_STR_MAX];
 	const char *slash = strrchr(s->matrix->file, '/');
 	const char *name = s->matrix->name[0] != '\0' ? s->matrix->name
 			   : slash != NULL	      ? slash + 1
@@ -212,8 +218,14 @@ static void put_title(const struct page *p)
 		fprintf(p->f, ", %zu of %zu flows", s->complete_flows, s->flow_count);
 	else
 		fprintf(p->f, ", %zu flow%s", s->flow_count, s->flow_count == 1 ? "" : "s");
-	put_sizes(p->f, "request", req[0], req[1], matrix_encap(s->matrix));
-	put_sizes(p->f, "reply", rep[0], rep[1], matrix_encap(s->matrix));
+	put_sizes(p->f, "request", req[0], req[1], matrix_encap(s->matrix),
+		  s->matrix->traffic.req_mix.cycle == NULL
+			  ? ""
+			  : request_sizes_str(s->matrix, mix, sizeof(mix)));
+	put_sizes(p->f, "reply", rep[0], rep[1], matrix_encap(s->matrix),
+		  s->matrix->traffic.rep_mix.cycle == NULL
+			  ? ""
+			  : reply_sizes_str(s->matrix, mix, sizeof(mix)));
 	text_end(p->f, TEXT_BOLD, p->colour);
 	fputs("\n\n", p->f);
 }
@@ -341,6 +353,14 @@ static int put_flows(const struct page *p, const struct report_opts *o, struct e
 	return 0;
 }
 
+static void put_by_size(const struct page *p)
+{
+	struct table t = table_sizes(p->s);
+
+	fputc('\n', p->f);
+	render_table_text(p->f, &t, p->colour);
+}
+
 static void put_advice(const struct page *p)
 {
 	struct advice advice[ADVICE_MAX];
@@ -402,6 +422,8 @@ int render_text(FILE *f, const struct summary *s, const struct report_opts *o, s
 		ret = put_flows(&p, o, e);
 	if (ret == 0)
 		ret = render_layers_text(f, s, o, e);
+	if (ret == 0 && s->size_count > 0)
+		put_by_size(&p);
 	if (ret < 0)
 		return ret;
 	put_advice(&p);

@@ -76,12 +76,18 @@ static int write_report(const char *dir, const struct summary *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	const struct table table[] = {
-		table_flows(s, NULL, s->flow_count), table_hosts(s, NULL), table_queues(&list),
-		table_layers(s, NULL), // the last: only with a rotation
+		table_flows(s, NULL, s->flow_count),
+		table_hosts(s, NULL),
+		table_queues(&list),
+		table_layers(s, NULL),
+		table_sizes(s),
 	};
-	size_t tables = sizeof(table) / sizeof(table[0]) - (s->rotation.layers == 0);
+	// only with a rotation, or with a mix
+	bool some[] = { true, true, true, s->rotation.layers > 0, s->size_count > 0 };
 	ret = make_dirs(dir, e);
-	for (size_t i = 0; ret == 0 && i < tables; i++) {
+	for (size_t i = 0; ret == 0 && i < sizeof(table) / sizeof(table[0]); i++) {
+		if (!some[i])
+			continue;
 		struct content c = { .s = s, .table = &table[i] };
 		ret = write_in(dir, table[i].key, &c, e);
 	}

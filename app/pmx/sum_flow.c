@@ -5,6 +5,13 @@
 #include <math.h>
 
 static const struct sum_flow unknown = {
+	.req_mean = NAN,
+	.rep_mean = NAN,
+	.replied_mean = NAN,
+	.sent_l1 = NAN,
+	.delivered_l1 = NAN,
+	.replied_l1 = NAN,
+	.returned_l1 = NAN,
 	.target_pps = NAN,
 	.target = COUNTER_UNKNOWN,
 	.sent = COUNTER_UNKNOWN,

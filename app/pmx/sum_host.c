@@ -159,8 +159,6 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 	double returned_pps = f->returned_pps * f->sent_share;
 	double delivered_pps = f->delivered_pps * f->served_share;
 	double replied_pps = f->replied_pps * f->served_share;
-	uint32_t s_encap = host_encap(&s->matrix->host[f->src]);
-	uint32_t d_encap = host_encap(&s->matrix->host[f->dst]);
 
 	src->tx_streams += f->streams;
 	count_add(&src->target, f->target);
@@ -172,8 +170,8 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 	loss_add(&src->lost, f->lost);
 	rate_add(&src->sent_pps, sent_pps);
 	rate_add(&src->returned_pps, returned_pps);
-	rate_add(&src->egress_l1_bps, l1_bps(sent_pps, f->req_bytes + s_encap));
-	rate_add(&src->ingress_l1_bps, l1_bps(returned_pps, f->rep_bytes + s_encap));
+	rate_add(&src->egress_l1_bps, sent_pps * 8 * f->sent_l1);
+	rate_add(&src->ingress_l1_bps, returned_pps * 8 * f->returned_l1);
 	count_add(&src->delivered_to, f->delivered);
 	loss_add(&src->lost_forward, f->lost_forward);
 	loss_add(&src->lost_back, f->lost_back);
@@ -183,8 +181,8 @@ void hosts_add_flow(struct summary *s, const struct sum_flow *f)
 	count_add(&dst->replied, f->replied);
 	count_add(&dst->reply_unsent, f->reply_unsent);
 	rate_add(&dst->served_pps, delivered_pps);
-	rate_add(&dst->egress_l1_bps, l1_bps(replied_pps, f->rep_bytes + d_encap));
-	rate_add(&dst->ingress_l1_bps, l1_bps(delivered_pps, f->req_bytes + d_encap));
+	rate_add(&dst->egress_l1_bps, replied_pps * 8 * f->replied_l1);
+	rate_add(&dst->ingress_l1_bps, delivered_pps * 8 * f->delivered_l1);
 
 	// lost on the way to the destination, and on the way back to the source; sorted out by
 	// cause in hosts_finish, when all of a host's losses are here

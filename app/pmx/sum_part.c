@@ -301,6 +301,36 @@ static int flow_rtt(struct part_tx *f, const struct result *r, const struct resu
 	return 0;
 }
 
+// Adds a trial's counters by size to *sum; none is none. 0 or -ENOMEM.
+static int sizes_across(struct uints **sum, const struct uints *more)
+{
+	if (more == NULL)
+		return 0;
+	if (*sum == NULL)
+		return uints_copy(sum, more);
+	for (uint32_t i = 0; i < more->count && i < (*sum)->count; i++)
+		(*sum)->v[i] += more->v[i];
+	return 0;
+}
+
+static int take_mixes(struct sum_part *p, const struct result *r)
+{
+	if (r->mix_count == 0)
+		return 0;
+	p->mix = calloc(r->mix_count, sizeof(*p->mix));
+	if (p->mix == NULL)
+		return -ENOMEM;
+	for (; p->mix_count < r->mix_count; p->mix_count++) {
+		struct part_mix *m = &p->mix[p->mix_count];
+
+		m->size = calloc(r->mix[p->mix_count].cycle->count, sizeof(*m->size));
+		if (m->size == NULL)
+			return -ENOMEM;
+		m->count = mix_sizes(&r->mix[p->mix_count], m->size);
+	}
+	return 0;
+}
+
 static int take_tx(struct part_tx *f, const struct result *r, const struct result_flow_tx *tx,
 		   struct hist *all)
 {
@@ -310,6 +340,8 @@ static int take_tx(struct part_tx *f, const struct result *r, const struct resul
 	f->rate_pps = tx->rate_pps;
 	f->ttl_min = tx->ttl_min;
 	f->ttl_max = tx->ttl_max;
+	f->req_mix = tx->req_mix;
+	f->rep_mix = tx->rep_mix;
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct tx_counts *c = &tx->trial[t];
 
@@ -322,17 +354,21 @@ static int take_tx(struct part_tx *f, const struct result *r, const struct resul
 		across(&f->reordered, c->reordered);
 		across(&f->late, c->late);
 		across(&f->off_queue, c->off_queue);
+		if (sizes_across(&f->by_size, c->by_size) < 0)
+			return -ENOMEM;
 	}
 	f->rtt_avg_ns = f->rtt_p50_ns = f->rtt_p99_ns = f->rtt_p999_ns = f->rtt_max_ns = NAN;
 	return flow_rtt(f, r, tx, all);
 }
 
-static void take_rx(struct part_rx *f, const struct result *r, const struct result_flow_rx *rx)
+static int take_rx(struct part_rx *f, const struct result *r, const struct result_flow_rx *rx)
 {
 	f->req_bytes = rx->req_bytes;
 	f->rep_bytes = rx->rep_bytes;
 	f->ttl_min = rx->ttl_min;
 	f->ttl_max = rx->ttl_max;
+	f->req_mix = rx->req_mix;
+	f->rep_mix = rx->rep_mix;
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct rx_counts *c = &rx->trial[t];
 
@@ -344,7 +380,10 @@ static void take_rx(struct part_rx *f, const struct result *r, const struct resu
 		across(&f->dup, c->dup);
 		across(&f->reordered, c->reordered);
 		across(&f->late, c->late);
+		if (sizes_across(&f->by_size, c->by_size) < 0)
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 static int find_peer(const struct names *names, const struct result *r, const char *peer,
@@ -396,7 +435,8 @@ static int take_flows(struct sum_part *p, const struct names *names, const struc
 		f->layer = r->rx[p->rx_count].layer;
 		f->on_s = on_of(r, f->layer, p->host.window_s, now_ns);
 		ret = find_peer(names, r, r->rx[p->rx_count].peer, &f->peer, e);
-		take_rx(f, r, &r->rx[p->rx_count]);
+		if (ret == 0 && take_rx(f, r, &r->rx[p->rx_count]) < 0)
+			ret = err_set(e, ENOMEM, "no memory for counters by size");
 	}
 	if (r->lateness != NULL)
 		hist_merge(lateness, r->lateness);
@@ -429,6 +469,8 @@ int sum_part_make(const struct names *names, uint32_t host, const struct result 
 			      r->host, name);
 	else
 		ret = take_host(&p->host, r, now_ns, e);
+	if (ret == 0 && take_mixes(p, r) < 0)
+		ret = err_set(e, ENOMEM, "no memory for the sizes of host '%s'", name);
 	if (ret == 0 && p->host.measured)
 		ret = take_flows(p, names, r, now_ns, e);
 	if (ret < 0) {
@@ -444,6 +486,13 @@ void sum_part_free(struct sum_part *p)
 	if (p == NULL)
 		return;
 	free(p->host.queue);
+	for (size_t i = 0; i < p->tx_count; i++)
+		free(p->tx[i].by_size);
+	for (size_t i = 0; i < p->rx_count; i++)
+		free(p->rx[i].by_size);
+	for (size_t i = 0; i < p->mix_count; i++)
+		free(p->mix[i].size);
+	free(p->mix);
 	free(p->tx);
 	free(p->rx);
 	free(p->rtt);

@@ -13,6 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// A mix of the result: its sizes in ascending order, and where their counters stand in by_size.
+struct part_mix {
+	struct mix_size *size; // owned
+	size_t count;
+};
+
 struct part_tx {       // a flow, as its source says; sums over the measured trials
 	uint32_t peer; // index in the matrix
 	uint32_t layer;
@@ -21,7 +27,9 @@ struct part_tx {       // a flow, as its source says; sums over the measured tri
 	double rate_pps; // RATE_UNPACED = max
 	double due;	 // of a window: requests asked for
 	uint64_t sent, unsent, returned, dup, reordered, late, off_queue;
-	uint8_t ttl_min, ttl_max;					    // 0 = unknown
+	uint8_t ttl_min, ttl_max;  // 0 = unknown
+	uint32_t req_mix, rep_mix; // as in the result
+	struct uints *by_size;	   // owned; as in the result, NULL = no mix, or unknown
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns; // NAN = unknown
 };
 
@@ -32,6 +40,8 @@ struct part_rx { // as its destination says
 	uint32_t req_bytes, rep_bytes;
 	uint64_t delivered, replied, reply_unsent, dup, reordered, late;
 	uint8_t ttl_min, ttl_max;
+	uint32_t req_mix, rep_mix;
+	struct uints *by_size;
 };
 
 struct sum_part {
@@ -43,6 +53,8 @@ struct sum_part {
 	struct part_tx *tx;   // owned, and so are the others
 	struct part_rx *rx;
 	size_t tx_count, rx_count;
+	struct part_mix *mix;
+	size_t mix_count;
 	struct hist_packed *rtt, *lateness; // of all flows; NULL = none
 };
 

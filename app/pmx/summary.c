@@ -8,6 +8,8 @@
 #include "sum_layers.h"
 #include "sum_steer.h"
 #include "sum_part.h"
+#include "sum_sizes.h"
+#include "sizes.h"
 #include "sum_window.h"
 #include "units.h"
 
@@ -64,8 +66,9 @@ static double share_of(double on_s, double window_s)
 
 // What the source says of a flow.
 static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const struct sum_part *p,
-			 double window_s)
+			 const struct matrix *m, double window_s)
 {
+	sum_sizes_tx(f, tx, p, m);
 	f->req_bytes = tx->req_bytes;
 	f->rep_bytes = tx->rep_bytes;
 	f->streams = tx->streams;
@@ -92,8 +95,10 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const str
 }
 
 // What the destination says of it.
-static void flow_take_rx(struct sum_flow *f, const struct part_rx *rx, double window_s)
+static void flow_take_rx(struct sum_flow *f, const struct part_rx *rx, const struct sum_part *p,
+			 const struct matrix *m, double window_s)
 {
+	sum_sizes_rx(f, rx, p, m);
 	f->req_bytes = rx->req_bytes;
 	f->rep_bytes = rx->rep_bytes;
 	f->ttl_forward_min = rx->ttl_min;
@@ -198,6 +203,8 @@ static int flows_alloc(struct build *b, struct err *e)
 		s->flow[i] = flow_unknown();
 		s->flow[i].req_bytes = s->matrix->traffic.req_bytes;
 		s->flow[i].rep_bytes = s->matrix->traffic.rep_bytes;
+		s->flow[i].req_mean = request_mean(s->matrix);
+		s->flow[i].rep_mean = reply_mean(s->matrix);
 	}
 	sum_index_name(&b->index, s->flow);
 	// what a flow should have been; a result, where there is one, knows better
@@ -209,7 +216,40 @@ static int flows_alloc(struct build *b, struct err *e)
 	return 0;
 }
 
-// The parts are not needed afterwards.
+// Each flow's counters by size; the flows are taken already.
+static int sizes_take(struct build *b, struct err *e)
+{
+	struct summary *s = b->s;
+	int ret = sum_sizes_init(s, b->part, e);
+
+	for (uint32_t h = 0; ret == 0 && s->size_count > 0 && h < s->host_count; h++) {
+		const struct sum_part *p = b->part[h];
+
+		if (!s->host[h].measured)
+			continue;
+		for (size_t i = 0; i < p->tx_count; i++)
+			sum_sizes_add_tx(
+				s, &p->tx[i], p,
+				flow_complete(flow_of(b, h, p->tx[i].peer, p->tx[i].layer)));
+		for (size_t i = 0; i < p->rx_count; i++)
+			sum_sizes_add_rx(
+				s, &p->rx[i], p,
+				flow_complete(flow_of(b, p->rx[i].peer, h, p->rx[i].layer)));
+	}
+	return ret;
+}
+
+// They are not needed any more.
+static void parts_drop(struct build *b)
+{
+	for (uint32_t h = 0; h < b->s->host_count; h++) {
+		if (!b->s->host[h].measured)
+			continue;
+		sum_part_free(b->part[h]);
+		b->part[h] = NULL;
+	}
+}
+
 static void flows_take(struct build *b)
 {
 	struct summary *s = b->s;
@@ -222,16 +262,14 @@ static void flows_take(struct build *b)
 			continue;
 		for (size_t i = 0; i < p->tx_count; i++)
 			flow_take_tx(flow_of(b, h, p->tx[i].peer, p->tx[i].layer), &p->tx[i], p,
-				     window_s);
+				     s->matrix, window_s);
 		for (size_t i = 0; i < p->rx_count; i++)
-			flow_take_rx(flow_of(b, p->rx[i].peer, h, p->rx[i].layer), &p->rx[i],
-				     window_s);
+			flow_take_rx(flow_of(b, p->rx[i].peer, h, p->rx[i].layer), &p->rx[i], p,
+				     s->matrix, window_s);
 		if (p->rtt != NULL)
 			hist_merge_packed(b->total_rtt, p->rtt);
 		if (p->lateness != NULL)
 			hist_merge_packed(b->lateness, p->lateness);
-		sum_part_free(b->part[h]);
-		b->part[h] = NULL;
 	}
 }
 
@@ -274,12 +312,10 @@ static void totals(struct summary *s)
 			count_add(&paced_sent, f->sent);
 		double sent_pps = f->sent_pps * f->sent_share;
 		double replied_pps = f->replied_pps * f->served_share;
-		rate_add(&s->request_l1_bps,
-			 l1_bps(sent_pps, f->req_bytes + host_encap(&s->matrix->host[f->src])));
-		rate_add(&s->request_payload_bps, payload_bps(sent_pps, f->req_bytes));
-		rate_add(&s->reply_l1_bps,
-			 l1_bps(replied_pps, f->rep_bytes + host_encap(&s->matrix->host[f->dst])));
-		rate_add(&s->reply_payload_bps, payload_bps(replied_pps, f->rep_bytes));
+		rate_add(&s->request_l1_bps, sent_pps * 8 * f->sent_l1);
+		rate_add(&s->request_payload_bps, sent_pps * 8 * f->req_mean);
+		rate_add(&s->reply_l1_bps, replied_pps * 8 * f->replied_l1);
+		rate_add(&s->reply_payload_bps, replied_pps * 8 * f->replied_mean);
 		hosts_add_flow(s, f);
 	}
 	s->total.loss_pct = loss_share_pct(s->total.lost, s->total.sent);
@@ -378,7 +414,12 @@ static int build(const struct summary_input *in, struct sum_part **part, struct 
 		ret = flows_alloc(&b, e);
 	if (ret == 0) {
 		flows_take(&b);
+		ret = sizes_take(&b, e);
+		parts_drop(&b);
+	}
+	if (ret == 0) {
 		totals(s);
+		sum_sizes_finish(s);
 		rtt_figures(&s->total, b.total_rtt);
 		if (s->windowed)
 			window_rtt(s);
@@ -480,5 +521,6 @@ void summary_free(struct summary *s)
 	free(s->host);
 	free(s->flow);
 	free(s->layer);
+	free(s->size);
 	*s = (struct summary){ 0 };
 }

@@ -18,8 +18,12 @@
 
 struct sum_flow {
 	uint32_t src, dst;
-	uint32_t layer; // of the rotation; 0 without one
-	uint32_t req_bytes, rep_bytes;
+	uint32_t layer;		       // of the rotation; 0 without one
+	uint32_t req_bytes, rep_bytes; // of a mix the largest
+	// Means of the packets counted: payload bytes, and bytes of the wire (L1). Of one size they
+	// are that size's.
+	double req_mean, rep_mean, replied_mean;
+	double sent_l1, delivered_l1, replied_l1, returned_l1;
 	uint32_t streams;  // 0 = unknown
 	double target_pps; // NAN = unpaced
 	uint64_t target;   // packets due in the window; COUNTER_UNKNOWN = unpaced or not measured
@@ -36,6 +40,18 @@ struct sum_flow {
 	double sent_pps, delivered_pps, replied_pps, returned_pps;
 	double loss_pct, loss_forward_pct, loss_back_pct;
 	double rtt_avg_ns, rtt_p50_ns, rtt_p99_ns, rtt_p999_ns, rtt_max_ns;
+};
+
+// One size of a mix, over all flows.
+struct size_sums {
+	uint64_t sent, delivered, replied, returned;
+};
+struct sum_size {
+	bool reply; // counted by the size of the reply; else by that of the request
+	uint32_t bytes;
+	struct size_sums all, complete; // of those flows that both ends tell about
+	int64_t lost, lost_forward, lost_back;
+	double loss_pct, loss_forward_pct, loss_back_pct;
 };
 
 // The flows of one layer of a rotation.
@@ -137,6 +153,8 @@ struct summary {
 	struct sum_coverage coverage;
 	struct sum_layer *layer; // owned, [layer_count]
 	size_t layer_count;
+	struct sum_size *size; // owned: requests' sizes upwards, then replies'; none without mixes
+	size_t size_count;
 	// Sums; src and dst unused. total: of every count there is, its rates the sums of the
 	// hosts' rates, its percentiles of the merged histogram; its losses forward and back and
 	// delivered_pct of the complete flows only. complete: counts of the complete flows, which

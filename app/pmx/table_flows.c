@@ -30,27 +30,20 @@ static struct cell direction(const void *ctx, const void *item)
 	return cell_text("tx");
 }
 
-static uint32_t encap_of(const struct summary *s, uint32_t host)
-{
-	return host_encap(&s->matrix->host[host]);
-}
-
 static struct cell sent_l1(const void *ctx, const void *item)
 {
 	const struct sum_flow *f = item;
 
-	uint32_t encap = encap_of(ctx, f->src);
-
-	return cell_real(l1_bps(f->sent_pps, f->req_bytes + encap) / BPS_PER_MBPS);
+	(void)ctx;
+	return cell_real(f->sent_pps * 8 * f->sent_l1 / BPS_PER_MBPS);
 }
 
 static struct cell returned_l1(const void *ctx, const void *item)
 {
 	const struct sum_flow *f = item;
 
-	uint32_t encap = encap_of(ctx, f->src);
-
-	return cell_real(l1_bps(f->returned_pps, f->rep_bytes + encap) / BPS_PER_MBPS);
+	(void)ctx;
+	return cell_real(f->returned_pps * 8 * f->returned_l1 / BPS_PER_MBPS);
 }
 
 static struct cell achieved(const void *ctx, const void *item)
@@ -113,8 +106,16 @@ static const struct column flow_column[] = {
 	{ NAME("src", "from"), .csv = "host", MADE(src_name) },
 	{ NAME("dir", NULL), MADE(direction) },
 	{ NAME("dst", "to"), .csv = "peer", MADE(dst_name) },
-	{ PACKETS("request_bytes", NULL), .csv = "size", AT(U32, req_bytes) },
-	{ PACKETS("reply_bytes", NULL), .csv = "rep_size", AT(U32, rep_bytes) },
+	{ .key = "request_bytes",
+	  .csv = "size",
+	  .form = FORM_REAL,
+	  .decimals = 3,
+	  AT(DOUBLE, req_mean) },
+	{ .key = "reply_bytes",
+	  .csv = "rep_size",
+	  .form = FORM_REAL,
+	  .decimals = 3,
+	  AT(DOUBLE, rep_mean) },
 	{ PPS("target_pps", NULL), AT(DOUBLE, target_pps) },
 	{ PPS("sent_pps", "sent pps"), .csv = "pps", AT(DOUBLE, sent_pps) },
 	{ MBPS("sent_l1_mbps", NULL), .csv = "mbps", MADE(sent_l1) },

@@ -480,6 +480,50 @@ static void mixes_are_exact(void **state)
 	free(flat[1].cycle);
 }
 
+// What the port never took was not sent, by its size neither.
+static void unsent_by_size(void **state)
+{
+	static const struct mix_size imix[] = { { 18, 7 }, { 548, 4 }, { 1472, 1 } },
+				     one[] = { { 100, 1 } };
+	struct size_mix mix[2] = { { mix_interleave(imix, 3) }, { mix_interleave(one, 1) } };
+	struct form f = { false, 0, 1472, 100, mix };
+	struct end *a = end_make(&f, 0, 0), *b = end_make(&f, 1, 1);
+	uint64_t sent = 0;
+	(void)state;
+	meet(a, b);
+	atomic_store(&a->shared.armed, true);
+	atomic_store(&b->shared.armed, true);
+	trial_step(a->q, 0);
+	trial_step(b->q, 0);
+	for (uint32_t i = 0; i < 24; i++) {
+		struct rte_mbuf *m = ask(a, i % STREAMS);
+		if (i < 12) { // delivered, and the reply waits
+			give(b->q, carry(b, m));
+			continue;
+		}
+		m->hash.usr = i % STREAMS;
+		*out_tail(a->q) = m;
+		out_add(a->q, 1);
+	}
+	trial_step(a->q, 1000000000);
+	trial_step(a->q, 3000000000);
+	trial_step(b->q, 1000000000);
+	trial_step(b->q, 3000000000);
+	assert_int_equal(a->q->trial[0].tx[0].sent, 12);
+	assert_int_equal(b->q->trial[0].rx[0].reply_unsent, 12);
+	for (size_t i = 0; i < 3; i++) {
+		const struct rx_by_size *c = &b->q->trial[0].rx_size[i];
+		sent += a->q->trial[0].tx_size[i].sent;
+		assert_int_equal(a->q->trial[0].tx_size[i].sent, c->delivered);
+		assert_int_equal(c->reply_unsent, c->delivered);
+	}
+	assert_int_equal(sent, 12);
+	end_drop(a);
+	end_drop(b);
+	free(mix[0].cycle);
+	free(mix[1].cycle);
+}
+
 // The run of sequences over the end of 32 bits, against one at a time.
 static void sent_by_size_is_exact(void **state)
 {
@@ -518,6 +562,7 @@ int main(void)
 		cmocka_unit_test(ttls_are_kept),
 		cmocka_unit_test(mbufs_come_back),
 		cmocka_unit_test(mixes_are_exact),
+		cmocka_unit_test(unsent_by_size),
 		cmocka_unit_test(sent_by_size_is_exact),
 	};
 	char dir[] = "/tmp/pmx-test-XXXXXX",

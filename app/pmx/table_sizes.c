@@ -1,0 +1,54 @@
+#include "tables.h"
+
+#include "columns.h"
+#include "units.h"
+
+#define ROW sum_size
+
+static struct cell of(const void *ctx, const void *item)
+{
+	const struct sum_size *z = item;
+
+	(void)ctx;
+	return cell_text(z->reply ? "reply" : "request");
+}
+
+static struct cell frame(const void *ctx, const void *item)
+{
+	const struct summary *s = ctx;
+	const struct sum_size *z = item;
+
+	return cell_count(frame_bytes(z->bytes + matrix_encap(s->matrix)));
+}
+
+// The order of the first columns is that of the text.
+static const struct column size_column[] = {
+	{ NAME("of", "of"), MADE(of) },
+	{ PACKETS("bytes", "bytes"), AT(U32, bytes) },
+	{ PACKETS("frame_bytes", "frame"), MADE(frame) },
+	{ PACKETS("sent", "sent"), AT(U64, all.sent) },
+	{ PACKETS("delivered", "delivered"), AT(U64, all.delivered) },
+	{ PACKETS("replied", "replied"), AT(U64, all.replied) },
+	{ PACKETS("returned", "returned"), AT(U64, all.returned) },
+	{ PACKETS("lost", "lost"), AT(I64, lost) },
+	{ PCT("loss_pct", "loss %", 3), AT(DOUBLE, loss_pct) },
+	{ PACKETS("lost_forward", "forward"), AT(I64, lost_forward) },
+	{ PCT("loss_forward_pct", NULL, 3), AT(DOUBLE, loss_forward_pct) },
+	{ PACKETS("lost_back", "back"), AT(I64, lost_back) },
+	{ PCT("loss_back_pct", NULL, 3), AT(DOUBLE, loss_back_pct) },
+};
+_Static_assert(sizeof(size_column) / sizeof(size_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
+
+struct table table_sizes(const struct summary *s)
+{
+	return (struct table){
+		.key = "sizes",
+		.title = "BY SIZE of the request, or of its reply, packets",
+		.column = size_column,
+		.columns = sizeof(size_column) / sizeof(size_column[0]),
+		.rows = s->size_count,
+		.item = (const char *)s->size,
+		.item_bytes = sizeof(*s->size),
+		.ctx = s,
+	};
+}

@@ -1,0 +1,196 @@
+// What a summary says by size, and the wire's rate that follows from it, against closed forms.
+#include "lives.h"
+#include "summary.h"
+
+#include "mesh_run.h"
+#include "testlib.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW_S 10.0
+
+// Requests of 18, 548 and 1472 bytes, 7 to 4 to 1, replies of 100 and 1400, 1 to 2.
+static const uint32_t req_bytes[] = { 18, 548, 1472 }, rep_bytes[] = { 100, 1400 };
+static const uint32_t weight[5] = { 7, 4, 1, 4, 8 }; // of 12, requests' sizes, then replies'
+static const double l1[5] = { 84, 614, 1538, 166, 1466 };
+
+static struct uints *list(const uint32_t *v, size_t n, const uint32_t *times)
+{
+	struct uints *u = uints_new(12);
+	uint32_t at = 0;
+
+	assert_non_null(u);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < times[i]; k++)
+			u->v[at++] = v[i];
+	assert_int_equal(at, 12);
+	return u;
+}
+
+// Each flow of a mesh of 2 sends 12,000 requests in whole cycles.
+static void make(struct mesh_run *r)
+{
+	mesh_run_make(r, &(struct mesh_spec){ .hosts = 2, .pps = 1200 });
+	for (size_t h = 0; h < 2; h++) {
+		struct result *res = &r->result[h];
+
+		res->mix = calloc(2, sizeof(*res->mix));
+		assert_non_null(res->mix);
+		res->mix_count = 2;
+		res->mix[0].cycle = list(req_bytes, 3, weight);
+		res->mix[1].cycle = list(rep_bytes, 2, weight + 3);
+		res->tx[0].req_mix = res->rx[0].req_mix = 1;
+		res->tx[0].rep_mix = res->rx[0].rep_mix = 2;
+		res->tx[0].req_bytes = res->rx[0].req_bytes = 1472;
+		res->tx[0].rep_bytes = res->rx[0].rep_bytes = 1400;
+		struct uints *tx = res->tx[0].trial[1].by_size = uints_new(10);
+		struct uints *rx = res->rx[0].trial[1].by_size = uints_new(10);
+		assert_true(tx != NULL && rx != NULL);
+		for (size_t i = 0; i < 5; i++)
+			tx->v[i] = tx->v[5 + i] = rx->v[i] = rx->v[5 + i] = 1000 * weight[i];
+	}
+}
+
+// n requests of size i, that ask for replies of size j (both counted from 0), get lost on the way
+// from host 0 to 1.
+static void lose_forward(struct mesh_run *r, size_t i, size_t j, uint64_t n)
+{
+	struct uints *tx = mesh_tx(r, 0, 1)->by_size, *rx = mesh_rx(r, 0, 1)->by_size;
+
+	mesh_lose_forward(r, 0, 1, n);
+	for (size_t k = 0; k < 2; k++) {
+		size_t at = k == 0 ? i : 3 + j;
+
+		tx->v[5 + at] -= n;
+		rx->v[at] -= n;
+		rx->v[5 + at] -= n;
+	}
+}
+
+static const struct sum_size *row(const struct summary *s, bool reply, uint32_t bytes)
+{
+	for (size_t i = 0; i < s->size_count; i++)
+		if (s->size[i].reply == reply && s->size[i].bytes == bytes)
+			return &s->size[i];
+	fail_msg("no row of %u", bytes);
+	return NULL;
+}
+
+static void by_size(void **state)
+{
+	struct mesh_run r;
+	struct summary s;
+	double all = 0;
+
+	(void)state;
+	make(&r);
+	lose_forward(&r, 1, 0, 100);
+	lose_forward(&r, 1, 1, 200);
+	mesh_summarize(&r, &s);
+	assert_true(s.identity);
+	assert_int_equal(s.size_count, 5);
+	assert_int_equal(row(&s, false, 18)->all.sent, 14000);
+	assert_int_equal(row(&s, false, 18)->lost, 0);
+	const struct sum_size *z = row(&s, false, 548);
+	assert_int_equal(z->all.sent, 8000);
+	assert_int_equal(z->all.delivered, 7700);
+	assert_int_equal(z->all.replied, 7700);
+	assert_int_equal(z->all.returned, 7700);
+	assert_int_equal(z->lost, 300);
+	assert_int_equal(z->lost_forward, 300);
+	assert_int_equal(z->lost_back, 0);
+	assert_near(z->loss_pct, 3.75, 1e-9);
+	assert_int_equal(row(&s, true, 100)->lost, 100);
+	assert_int_equal(row(&s, true, 1400)->lost_forward, 200);
+	// the wire, of what was really sent: requests in whole cycles both ways
+	for (size_t i = 0; i < 3; i++)
+		all += 2 * 1000 * weight[i] * l1[i];
+	assert_near(s.request_l1_bps, 8 * all / WINDOW_S, 1e-3);
+	// replies: those that were lost on the way there were never made
+	all = 0;
+	for (size_t i = 3; i < 5; i++)
+		all += 2 * 1000 * weight[i] * l1[i];
+	all -= 100 * l1[3] + 200 * l1[4];
+	assert_near(s.reply_l1_bps, 8 * all / WINDOW_S, 1e-3);
+	// host 1 took in what was left of the requests, and its own replies
+	double in = 0;
+	for (size_t i = 0; i < 5; i++)
+		in += 1000 * weight[i] * l1[i];
+	in -= 300 * l1[1];
+	assert_near(s.host[1].ingress_l1_bps, 8 * in / WINDOW_S, 1e-3);
+	// a flow's size is the mean of what it sent
+	assert_near(mesh_flow(&s, 0, 1)->req_mean, (7 * 18.0 + 4 * 548 + 1472) / 12, 1e-9);
+	summary_free(&s);
+	mesh_run_free(&r);
+}
+
+// Of a host without a result nothing is known of the ways apart, and nothing is made up.
+static void a_host_is_missing(void **state)
+{
+	struct mesh_run r;
+	struct summary s;
+
+	(void)state;
+	make(&r);
+	r.given[1] = NULL;
+	mesh_summarize(&r, &s);
+	const struct sum_size *z = row(&s, false, 548);
+	assert_int_equal(z->all.sent, 4000);
+	assert_int_equal(z->all.delivered, 4000);
+	assert_int_equal(z->lost, 0);
+	assert_true(z->lost_forward == LOSS_UNKNOWN && z->lost_back == LOSS_UNKNOWN);
+	assert_true(z->complete.sent == COUNTER_UNKNOWN);
+	summary_free(&s);
+	mesh_run_free(&r);
+}
+
+static void more_arrived_than_was_sent(void **state)
+{
+	struct mesh_run r;
+	struct summary s;
+
+	(void)state;
+	make(&r);
+	// the flow's sums agree, two sizes do not
+	mesh_rx(&r, 0, 1)->by_size->v[0]++;
+	mesh_rx(&r, 0, 1)->by_size->v[1]--;
+	mesh_summarize(&r, &s);
+	assert_int_equal(row(&s, false, 18)->lost_forward, -1);
+	assert_false(s.identity);
+	summary_free(&s);
+	mesh_run_free(&r);
+}
+
+static void lives_have_the_same_mixes(void **state)
+{
+	struct mesh_run r, other;
+	struct result joined;
+	struct err e = { 0 };
+
+	(void)state;
+	make(&r);
+	make(&other);
+	const struct result *life[] = { &r.result[0], &other.result[0] };
+	assert_int_equal(lives_join(life, 2, 0, &joined, &e), 0);
+	assert_int_equal(joined.mix_count, 2);
+	assert_int_equal(joined.tx[0].trial[1].by_size->v[0], 7000);
+	assert_int_equal(joined.rx[0].trial[3].by_size->v[0], 7000);
+	result_free(&joined);
+	other.result[0].mix[0].cycle->v[3] = 19;
+	assert_true(lives_join(life, 2, 0, &joined, &e) < 0);
+	assert_non_null(strstr(e.msg, "different mixes of sizes"));
+	mesh_run_free(&r);
+	mesh_run_free(&other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_size),
+		cmocka_unit_test(a_host_is_missing),
+		cmocka_unit_test(more_arrived_than_was_sent),
+		cmocka_unit_test(lives_have_the_same_mixes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
