@@ -128,7 +128,7 @@ int render_json(FILE *f, const struct summary *s, struct err *e)
 	if (ret < 0)
 		return ret;
 	struct table hosts = table_hosts(s, NULL), flows = table_flows(s, NULL, s->flow_count);
-	struct table layers = table_layers(s, NULL), sizes = table_sizes(s);
+	struct table layers = table_layers(s, NULL), sizes = table_sizes(s, NULL);
 	struct table queue = table_queues(&queues), next = table_advice(advice, advices);
 
 	json_put_begin(&j, '{');

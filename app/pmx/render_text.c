@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define HOST_ROWS 40 // a fleet up to so big is shown whole
+#define SIZE_ROWS 24 // so many sizes are, too
 
 // A line of the headline. "{key}" stands for that cell of the totals, with its unit. `when`: shown
 // only if this cell is known and not 0; NULL = always.
@@ -353,12 +354,27 @@ static int put_flows(const struct page *p, const struct report_opts *o, struct e
 	return 0;
 }
 
-static void put_by_size(const struct page *p)
+static int put_by_size(const struct page *p, const struct report_opts *o, struct err *e)
 {
-	struct table t = table_sizes(p->s);
+	const struct summary *s = p->s;
+	uint32_t *order = malloc(s->size_count * sizeof(*order));
+	struct table t = table_sizes(s, NULL);
+	size_t top = o->top > 0 ? o->top : DEFAULT_TOP;
 
+	if (order == NULL)
+		return err_set(e, ENOMEM, "no memory for %zu rows", s->size_count);
+	if (!o->verbose && s->size_count > SIZE_ROWS) {
+		order_sizes(s, order);
+		t = table_sizes(s, order);
+		t.rows = top < t.rows ? top : t.rows;
+	}
 	fputc('\n', p->f);
 	render_table_text(p->f, &t, p->colour);
+	if (t.rows < s->size_count)
+		fprintf(p->f, "  ... and %zu more (--top N, --verbose, --report DIR)\n",
+			s->size_count - t.rows);
+	free(order);
+	return 0;
 }
 
 static void put_advice(const struct page *p)
@@ -423,7 +439,7 @@ int render_text(FILE *f, const struct summary *s, const struct report_opts *o, s
 	if (ret == 0)
 		ret = render_layers_text(f, s, o, e);
 	if (ret == 0 && s->size_count > 0)
-		put_by_size(&p);
+		ret = put_by_size(&p, o, e);
 	if (ret < 0)
 		return ret;
 	put_advice(&p);

@@ -80,7 +80,7 @@ static int write_report(const char *dir, const struct summary *s, struct err *e)
 		table_hosts(s, NULL),
 		table_queues(&list),
 		table_layers(s, NULL),
-		table_sizes(s),
+		table_sizes(s, NULL),
 	};
 	// only with a rotation, or with a mix
 	bool some[] = { true, true, true, s->rotation.layers > 0, s->size_count > 0 };

@@ -3,6 +3,9 @@
 #include "columns.h"
 #include "units.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #define ROW sum_size
 
 static struct cell of(const void *ctx, const void *item)
@@ -39,16 +42,43 @@ static const struct column size_column[] = {
 };
 _Static_assert(sizeof(size_column) / sizeof(size_column[0]) <= COLUMNS_MAX, "COLUMNS_MAX");
 
-struct table table_sizes(const struct summary *s)
+struct table table_sizes(const struct summary *s, const uint32_t *order)
 {
 	return (struct table){
 		.key = "sizes",
-		.title = "BY SIZE of the request, or of its reply, packets",
+		.title = order != NULL ? "BY SIZE of the request, or of its reply, packets, most "
+					 "lost first"
+				       : "BY SIZE of the request, or of its reply, packets",
 		.column = size_column,
 		.columns = sizeof(size_column) / sizeof(size_column[0]),
 		.rows = s->size_count,
 		.item = (const char *)s->size,
 		.item_bytes = sizeof(*s->size),
+		.order = order,
 		.ctx = s,
 	};
+}
+
+// Not known is no loss.
+static double lost_share(const struct sum_size *z)
+{
+	return isnan(z->loss_pct) ? 0 : z->loss_pct;
+}
+
+static int compare_sizes(const void *a, const void *b, void *ctx)
+{
+	const struct summary *s = ctx;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	double lx = lost_share(&s->size[x]), ly = lost_share(&s->size[y]);
+
+	if (lx != ly)
+		return lx > ly ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+void order_sizes(const struct summary *s, uint32_t *order)
+{
+	for (uint32_t i = 0; i < s->size_count; i++)
+		order[i] = i;
+	qsort_r(order, s->size_count, sizeof(*order), compare_sizes, (void *)(uintptr_t)s);
 }

@@ -18,8 +18,10 @@ struct table table_flows(const struct summary *s, const uint32_t *order, size_t 
 struct table table_layers(const struct summary *s, const uint32_t *order);
 void order_layers(const struct summary *s, uint32_t *order);
 
-// A size of the mixes a row; no rows without a mix.
-struct table table_sizes(const struct summary *s);
+// A size of the mixes a row, requests' first and upwards, or in an order; no rows without a mix.
+// order_sizes: those that lost most first.
+struct table table_sizes(const struct summary *s, const uint32_t *order);
+void order_sizes(const struct summary *s, uint32_t *order);
 
 // The queues of the hosts, in matrix order. With sums, a row "all" follows each host's queues that
 // holds what the host's row says, so that the reader can add up. The list is owned.
