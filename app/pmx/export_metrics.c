@@ -231,31 +231,50 @@ static int put_family(const struct results *from, struct pass *p, export_each ea
 	return rc;
 }
 
+static bool same_family(const struct export_column *a, const struct export_column *b,
+			unsigned scope)
+{
+	return a->metric != NULL && b->metric != NULL && (a->scopes & b->scopes & scope) &&
+	       strcmp(a->metric, b->metric) == 0;
+}
+
+// From the column on, all of its family: a column that came later may stand apart from the others.
+static int put_columns_of(const struct results *from, struct pass p, size_t first, struct err *e)
+{
+	const struct export_column *of = &export_column[first];
+	bool headed = false;
+	int rc = 0;
+
+	for (size_t c = 0; c < first; c++)
+		if (same_family(&export_column[c], of, p.scope))
+			return 0;
+	p.headed = &headed;
+	for (size_t c = first; c < export_columns && rc >= 0; c++) {
+		if (!same_family(&export_column[c], of, p.scope))
+			continue;
+		p.column = &export_column[c];
+		rc = put_family(from, &p, put_value, e);
+	}
+	return rc;
+}
+
 static int put_columns(FILE *f, const struct results *from, size_t scope, struct err *e)
 {
-	const char *last = "";
-	bool headed = false;
 	int rc = 0;
 
 	for (size_t c = 0; c < export_columns && rc >= 0; c++) {
 		const struct export_column *col = &export_column[c];
-		struct pass p = {
+		const struct pass p = {
 			.f = f,
 			.scope_name = scopes[scope].name,
 			.scope = scopes[scope].scope,
-			.column = col,
 			.type = col->type == METRIC_COUNTER ? "counter" : "gauge",
 			.metric = col->metric,
 			.unit = col->unit,
 			.help = col->help,
-			.headed = &headed,
 		};
 
-		if (col->metric == NULL || !(col->scopes & p.scope))
-			continue;
-		headed = headed && strcmp(last, col->metric) == 0;
-		last = col->metric;
-		rc = put_family(from, &p, put_value, e);
+		rc = put_columns_of(from, p, c, e);
 	}
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NONE COUNTER_UNKNOWN
+#define NONE4 NONE, NONE, NONE, NONE
 #define NS_PER_US 1e3
 #define BPS_PER_MBPS 1e6
 
@@ -26,11 +27,15 @@ const struct export_row export_blank = {
 	.reordered_back = NONE, .late_forward = NONE, .late_back = NONE, .off_queue = NONE,
 	.requests_sent = NONE, .requests_received = NONE, .replies_sent = NONE,
 	.replies_received = NONE, .tx_full = NONE, .busy_s = NAN, .loop_s = NAN,
-	.counts = { NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
-	.cpus = NONE, .icmp = { NONE, NONE, NONE, NONE }, .next_hops_silent = NONE,
-	.drop = { NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE },
+	.counts = { NONE4, NONE4, NONE4 },
+	.cpus = NONE, .icmp = { NONE4 }, .next_hops_silent = NONE,
+	.drop = { NONE4, NONE4, NONE4, NONE4 },
 };
 // clang-format on
+_Static_assert(sizeof(export_blank.counts) == 12 * sizeof(uint64_t) &&
+		       sizeof(export_blank.icmp) == 4 * sizeof(uint64_t) &&
+		       sizeof(export_blank.drop) == 16 * sizeof(uint64_t),
+	       "a NONE for each");
 
 struct walk { // of one host
 	const struct result *r;

@@ -70,7 +70,7 @@ def expected_counters(results, port):
             want[key(f"pmx_port_{name}_total", host=host, port=port[host])] = result["port"][of]
         for reason, count in result["drop"].items():
             want[key("pmx_host_dropped_frames_total", host=host, reason=reason)] = count
-        for of in ("unreachable", "too_big"):
+        for of in ("unreachable", "too_big", "expired"):
             want[key(f"pmx_host_icmp_{of}_packets_total", host=host)] = result["icmp"][of]
     return {k: v for k, v in want.items() if v is not None}
 
@@ -263,8 +263,11 @@ def test_running(lab, write, tmp_path):
         sent = [v for k, v in found.items() if k[0] == "pmx_flow_sent_packets_total"]
         return found if sent and min(sent) > 100 else None
     first = until(sending, 60, "every flow sends")
-    rows = [json.loads(line) for line in export(matrix, "ndjson").splitlines()]
-    assert {r["row"] for r in rows} == {"sample", "result"}
+
+    def sampled():
+        rows = [json.loads(line) for line in export(matrix, "ndjson").splitlines()]
+        return rows if {r["row"] for r in rows} == {"sample", "result"} else None
+    rows = until(sampled, 20, "samples beside results")
     assert all(r["pps"] > 0 for r in rows if r["row"] == "result" and r["dir"] in ("tx", "queue"))
     pmx("stop", matrix).expect(0)
     pmx("collect", matrix, "--output", tmp_path).expect(0, 4)
