@@ -199,8 +199,10 @@ static void check_lease(struct agent *a, uint64_t now_ns)
 bool agent_tick(struct agent *a, uint64_t now_ns)
 {
 	check_lease(a, now_ns);
-	if (a->launched)
+	if (a->launched && a->state < AGENT_DONE)
 		neigh_poll(&a->neigh, now_ns);
+	else if (a->launched) // the port's counters are in the result
+		neigh_answer(&a->neigh, now_ns);
 	switch (a->state) {
 	case AGENT_LINK:
 		tick_link(a, now_ns);

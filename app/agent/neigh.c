@@ -379,7 +379,7 @@ static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_n
 	done(t, m, claim);
 }
 
-void neigh_poll(struct neigh_table *t, uint64_t now_ns)
+void neigh_answer(struct neigh_table *t, uint64_t now_ns)
 {
 	for (uint16_t q = 0; q < t->cfg->port.queues; q++) {
 		void *obj;
@@ -395,6 +395,11 @@ void neigh_poll(struct neigh_table *t, uint64_t now_ns)
 				take_icmp(t, m);
 		}
 	}
+}
+
+void neigh_poll(struct neigh_table *t, uint64_t now_ns)
+{
+	neigh_answer(t, now_ns);
 	ask_due(t, now_ns);
 }
 

@@ -29,7 +29,9 @@ struct neigh_table {
 int neigh_open(struct neigh_table *t, const struct hostcfg *cfg, struct agent_shared *shared,
 	       const struct rte_ether_addr *mac, struct queue *const *queue, struct err *e);
 void neigh_close(struct neigh_table *t);
-// Takes what lcores handed over, answers it, asks for who is due. now: CLOCK_MONOTONIC_RAW.
+// Takes what lcores handed over, and answers it. now: CLOCK_MONOTONIC_RAW.
+void neigh_answer(struct neigh_table *t, uint64_t now_ns);
+// The same, and asks for who is due.
 void neigh_poll(struct neigh_table *t, uint64_t now_ns);
 bool neigh_complete(const struct neigh_table *t);
 // "198.18.0.2, 198.18.0.3": who did not answer.
