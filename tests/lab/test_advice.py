@@ -195,10 +195,14 @@ SEND_ICMP = """
 import socket, struct, sys
 link, mac, to, peer, code, mtu, count = sys.argv[1:]
 ip = lambda a: socket.inet_aton(a)
+def whole(text, at):
+    total = sum(struct.unpack(f"!{len(text) // 2}H", text))
+    total = (total & 0xffff) + (total >> 16)
+    return text[:at] + struct.pack("!H", ~(total + (total >> 16)) & 0xffff) + text[at + 2:]
 quoted = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0x4000, 64, 17, 0, ip(to), ip(peer))
-icmp = struct.pack("!BBHHH", 3, int(code), 0, 0, int(mtu)) + quoted + bytes(8)
-packet = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(icmp), 0, 0, 64, 1, 0,
-                     ip("198.18.0.254"), ip(to)) + icmp
+icmp = whole(struct.pack("!BBHHH", 3, int(code), 0, 0, int(mtu)) + quoted + bytes(8), 2)
+packet = whole(struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(icmp), 0, 0, 64, 1, 0,
+                           ip("198.18.0.254"), ip(to)), 10) + icmp
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((link, 0))
 for _ in range(int(count)):
