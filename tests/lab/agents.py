@@ -37,15 +37,17 @@ def planned(tree):
 
 
 def configs(names, flows, request=18, reply=18, streams=1, warmup_s=0.0, duration_s=1.0,
-            drain_s=2.0, **changes):
-    """{name: host config}; flows is {(src, dst): rate}, a name's place gives its address."""
+            drain_s=2.0, defaults=None, **changes):
+    """{name: host config}; flows is {(src, dst): rate}, a name's place gives its address. defaults:
+    more words of the matrix for every host."""
     cpus = sorted(os.sched_getaffinity(0))
     cells = {}
     for (src, dst), rate in flows.items():
         cells.setdefault(src, {})[dst] = rate
     made = planned({
         "pmx": 1, "name": "truth", "transport": "ssh",
-        "defaults": {"device": "data0", "driver": "af_packet", "idle": "sleep"},
+        "defaults": {"device": "data0", "driver": "af_packet", "idle": "sleep",
+                     **(defaults or {})},
         "hosts": {name: {"ssh": f"192.0.2.{i}", "addr": f"198.18.0.{i}/24",
                          "lcores": cpus[(i - 1) % len(cpus)]} for i, name in enumerate(names, 1)},
         "traffic": {"pattern": "cells", "request": request, "reply": reply, "streams": streams,

@@ -17,7 +17,7 @@ import time
 HEADER = struct.Struct("!HBBII6s")  # cookie, version and kind, trial, stream, sequence, TSC
 REQUEST, REPLY = 0x11, 0x12
 TRIAL = 0
-SO_RCVBUFFORCE = 33  # Linux; the module has no name for it
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33  # Linux; the module has no names for them
 START_S = 60  # for the first packet to come
 SPREAD = 0.6  # of the time, in which its requests are sent
 
@@ -29,7 +29,8 @@ class Sockets:
 
     def open(self, port):
         s = socket.socket(self.family, socket.SOCK_DGRAM)
-        s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+        for option in (SO_SNDBUFFORCE, SO_RCVBUFFORCE):
+            s.setsockopt(socket.SOL_SOCKET, option, 16 << 20)
         s.bind((self.addr, port))
         s.setblocking(False)
         self.opened.append(s)

@@ -11,8 +11,9 @@ import pytest
 import agents
 from harness import LAB, Process, until
 
-SIZES = [18, 19, 64, 512, 1472]
-RATE = 40
+# By MTU; in fragments beyond it, of which there are eight at most.
+SIZES = {1500: [18, 19, 64, 512, 1452, 1472, 1473, 8972, 9000], 9000: [18, 8952, 8972, 9000, 65507]}
+RATE = 10
 DURATION_S = 2
 BAD_COUNTS = {"cookie": 1, "malformed": 3, "stream": 2}  # of kernel_peer.py's ask_wrongly
 
@@ -68,12 +69,24 @@ def bad_checksums(lab, host):
     return int(table["InCsumErrors"]) + int(six_["Udp6InCsumErrors"])
 
 
+@pytest.fixture(params=SIZES)
+def mtu(request, lab):
+    def set_mtu(mtu):
+        for host in ("h1", "h2"):
+            lab.sh(host, f"ip link set data0 mtu {mtu}")
+            lab.sh("fabric", f"ip link set {host} mtu {mtu}")
+    set_mtu(request.param)
+    yield request.param
+    set_mtu(1500)
+
+
 @pytest.mark.parametrize("version", [4, 6])
-def test_kernel_peer(lab, fleet, tmp_path, version):
-    sizes = SIZES if version == 4 else [*SIZES[:-1], SIZES[-1] - 20]
-    pairs = [(s, s) for s in sizes] + [(18, s) for s in sizes[1:]] + [(s, 18) for s in sizes[1:]]
+def test_kernel_peer(lab, fleet, tmp_path, version, mtu):
+    small, *larger = SIZES[mtu]
+    pairs = [(s, s) for s in SIZES[mtu]] + [(small, s) for s in larger] + [(s, small) for s in larger]
     made = agents.configs(("h1", "h2"), {("h1", "h2"): RATE, ("h2", "h1"): RATE},
-                          duration_s=DURATION_S)
+                          request=larger[-1], reply=larger[-1], duration_s=DURATION_S,
+                          defaults={"mtu": mtu})
     made = of_version(grown(made, pairs), version)
     here, there = made["h1"], made["h2"]
     (tmp_path / "peer.json").write_text(json.dumps(there))
