@@ -38,6 +38,8 @@ bool rule_path_mtu(const struct summary *s, struct advice *a);
 bool rule_silent_hop(const struct summary *s, struct advice *a);
 bool rule_moving_hop(const struct summary *s, struct advice *a);
 bool rule_ttl_expired(const struct summary *s, struct advice *a);
+bool rule_address_twice(const struct summary *s, struct advice *a);
+bool rule_paths_differ(const struct summary *s, struct advice *a);
 bool rule_unreachable(const struct summary *s, struct advice *a);
 bool rule_sick_grid(const struct summary *s, struct advice *a);
 

@@ -394,6 +394,49 @@ static void hop_moves(struct mesh_run *r)
 	r->result[1].hop->changes = 3;
 }
 
+static void own_address(struct mesh_run *r)
+{
+	r->result[2].drop[DROP_OWN] = 1;
+}
+
+static void claimed(struct mesh_run *r)
+{
+	r->result[0].drop[DROP_NEIGHBOUR] = 10;
+}
+
+static void taken_over(struct mesh_run *r)
+{
+	r->result[0].drop[DROP_NEIGHBOUR] = 9;
+}
+
+static void ttls(struct mesh_run *r, uint8_t min, uint8_t max, uint8_t back)
+{
+	for (size_t h = 0; h < r->hosts; h++)
+		for (size_t i = 0; i < r->hosts - 1; i++) {
+			struct result_flow_tx *tx = &r->result[h].tx[i];
+			struct result_flow_rx *rx = &r->result[h].rx[i];
+
+			tx->ttl_min = tx->ttl_max = back;
+			rx->ttl_min = min;
+			rx->ttl_max = max;
+		}
+}
+
+static void ttl_same(struct mesh_run *r)
+{
+	ttls(r, 62, 62, 62);
+}
+
+static void ttl_two(struct mesh_run *r)
+{
+	ttls(r, 61, 62, 62);
+}
+
+static void ttl_by_way(struct mesh_run *r)
+{
+	ttls(r, 62, 62, 63);
+}
+
 static void expired(struct mesh_run *r)
 {
 	r->result[0].icmp.expired = 5;
@@ -476,6 +519,14 @@ const struct advice_case advice_case[] = {
 	{ "moving next hop", hop_was_silent, SILENT, NULL, NULL },
 	{ "TTL expired", expired, FIRES, "a was told 5 times", "raise 'ttl'" },
 	{ "TTL expired", unreachable, SILENT, NULL, NULL },
+	{ "address twice", own_address, FIRES, "c received 1 frames from its own address",
+	  "another device" },
+	{ "address twice", claimed, FIRES, "a was told 10 times of another MAC", "tcpdump" },
+	{ "address twice", taken_over, SILENT, NULL, NULL },
+	{ "paths differ", ttl_two, FIRES, "requests came with 61 to 62, replies with 62",
+	  "routes" },
+	{ "paths differ", ttl_by_way, FIRES, "requests came with 62, replies with 63", "routes" },
+	{ "paths differ", ttl_same, SILENT, NULL, NULL },
 	{ "sick grid", column_sick, FIRES,
 	  "a sick column of the grid: 99.1 % of the lost packets (1,100) were sent to c: 0.5500 % "
 	  "lost there, 0.0025 % elsewhere",
