@@ -1,5 +1,7 @@
 #include "advice_case.h"
 
+#include "advice_hop_case.h"
+
 #include "sample.h"
 #include "testlib.h"
 
@@ -365,83 +367,6 @@ static void unreachable(struct mesh_run *r)
 	r->result[2].icmp.unreachable = 3;
 }
 
-// The mesh owns the results, so these are freed with them.
-static void hop_of(struct result *r, struct result_hop hop)
-{
-	r->hop = calloc(1, sizeof(*r->hop));
-	r->hop_count = 1;
-	r->hop[0] = hop;
-}
-
-static void hop_silent(struct mesh_run *r)
-{
-	hop_of(&r->result[1], (struct result_hop){ .addr = r->matrix.host[2].addr,
-						   .mac = "02:00:00:00:00:0c",
-						   .silences = 1,
-						   .silent_ns = 4000000000 });
-}
-
-static void hop_was_silent(struct mesh_run *r)
-{
-	hop_silent(r);
-	r->result[1].hop->silent_ns = 0;
-	r->result[1].hop->changes = 2;
-}
-
-static void hop_moves(struct mesh_run *r)
-{
-	hop_was_silent(r);
-	r->result[1].hop->changes = 3;
-}
-
-static void own_address(struct mesh_run *r)
-{
-	r->result[2].drop[DROP_OWN] = 1;
-}
-
-static void claimed(struct mesh_run *r)
-{
-	r->result[0].drop[DROP_NEIGHBOUR] = 10;
-}
-
-static void taken_over(struct mesh_run *r)
-{
-	r->result[0].drop[DROP_NEIGHBOUR] = 9;
-}
-
-static void ttls(struct mesh_run *r, uint8_t min, uint8_t max, uint8_t back)
-{
-	for (size_t h = 0; h < r->hosts; h++)
-		for (size_t i = 0; i < r->hosts - 1; i++) {
-			struct result_flow_tx *tx = &r->result[h].tx[i];
-			struct result_flow_rx *rx = &r->result[h].rx[i];
-
-			tx->ttl_min = tx->ttl_max = back;
-			rx->ttl_min = min;
-			rx->ttl_max = max;
-		}
-}
-
-static void ttl_same(struct mesh_run *r)
-{
-	ttls(r, 62, 62, 62);
-}
-
-static void ttl_two(struct mesh_run *r)
-{
-	ttls(r, 61, 62, 62);
-}
-
-static void ttl_by_way(struct mesh_run *r)
-{
-	ttls(r, 62, 62, 63);
-}
-
-static void expired(struct mesh_run *r)
-{
-	r->result[0].icmp.expired = 5;
-}
-
 static void column_sick(struct mesh_run *r)
 {
 	lose_between(r, 0, 2, 500);
@@ -512,21 +437,23 @@ const struct advice_case advice_case[] = {
 	{ "path MTU", lost_back, SILENT, NULL, NULL },
 	{ "unreachable", unreachable, FIRES, "c was told 3 times", "UDP port 5300" },
 	{ "unreachable", too_big, SILENT, NULL, NULL },
-	{ "silent next hop", hop_silent, FIRES,
+	{ "silent next hop", case_hop_silent, FIRES,
 	  "b has had no answer from its next hop 198.18.0.3 (c)", "is up" },
-	{ "silent next hop", hop_was_silent, SILENT, NULL, NULL },
-	{ "moving next hop", hop_moves, FIRES, "changed 3 times, as b was told", "two devices" },
-	{ "moving next hop", hop_was_silent, SILENT, NULL, NULL },
-	{ "TTL expired", expired, FIRES, "a was told 5 times", "raise 'ttl'" },
+	{ "silent next hop", case_hop_was_silent, SILENT, NULL, NULL },
+	{ "moving next hop", case_hop_moves, FIRES, "changed 3 times, as b was told",
+	  "two devices" },
+	{ "moving next hop", case_hop_was_silent, SILENT, NULL, NULL },
+	{ "TTL expired", case_expired, FIRES, "a was told 5 times", "raise 'ttl'" },
 	{ "TTL expired", unreachable, SILENT, NULL, NULL },
-	{ "address twice", own_address, FIRES, "c received 1 frames from its own address",
+	{ "address twice", case_own_address, FIRES, "c received 1 frames from its own address",
 	  "another device" },
-	{ "address twice", claimed, FIRES, "a was told 10 times of another MAC", "tcpdump" },
-	{ "address twice", taken_over, SILENT, NULL, NULL },
-	{ "paths differ", ttl_two, FIRES, "requests came with 61 to 62, replies with 62",
+	{ "address twice", case_claimed, FIRES, "a was told 10 times of another MAC", "tcpdump" },
+	{ "address twice", case_taken_over, SILENT, NULL, NULL },
+	{ "paths differ", case_ttl_two, FIRES, "requests came with 61 to 62, replies with 62",
 	  "routes" },
-	{ "paths differ", ttl_by_way, FIRES, "requests came with 62, replies with 63", "routes" },
-	{ "paths differ", ttl_same, SILENT, NULL, NULL },
+	{ "paths differ", case_ttl_by_way, FIRES, "requests came with 62, replies with 63",
+	  "routes" },
+	{ "paths differ", case_ttl_same, SILENT, NULL, NULL },
 	{ "sick grid", column_sick, FIRES,
 	  "a sick column of the grid: 99.1 % of the lost packets (1,100) were sent to c: 0.5500 % "
 	  "lost there, 0.0025 % elsewhere",
