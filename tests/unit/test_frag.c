@@ -45,7 +45,7 @@ static void port_up(struct queue *q)
 	assert_int_equal(rte_eth_dev_start(0), 0);
 }
 
-static struct rig *rig_make(bool v6, size_t tags, uint32_t request, uint32_t reply)
+static struct rig *rig_of(bool v6, size_t tags, uint32_t request, uint32_t reply, bool csum_hw)
 {
 	struct rig *r = calloc(1, sizeof(*r));
 	struct err e = { 0 };
@@ -87,6 +87,7 @@ static struct rig *rig_make(bool v6, size_t tags, uint32_t request, uint32_t rep
 						 .rxd = 64,
 						 .txd = 1024,
 						 .data_room = 2176,
+						 .csum_hw = csum_hw,
 						 .fragment_id = 0xffff,
 						 .mac = mac },
 			    0, &e);
@@ -105,6 +106,11 @@ static struct rig *rig_make(bool v6, size_t tags, uint32_t request, uint32_t rep
 	port_up(r->q);
 	r->now = 1000;
 	return r;
+}
+
+static struct rig *rig_make(bool v6, size_t tags, uint32_t request, uint32_t reply)
+{
+	return rig_of(v6, tags, request, reply, false);
 }
 
 static void rig_drop(struct rig *r)
@@ -174,9 +180,9 @@ static uint64_t drops(const struct queue *q)
 	return n;
 }
 
-static void exchange(bool v6, size_t tags, uint32_t request, uint32_t reply)
+static void exchange(bool v6, size_t tags, uint32_t request, uint32_t reply, bool csum_hw)
 {
-	struct rig *r = rig_make(v6, tags, request, reply);
+	struct rig *r = rig_of(v6, tags, request, reply, csum_hw);
 	struct queue *q = r->q;
 	unsigned in_use = rte_mempool_in_use_count(q->rx_pool);
 	for (uint32_t i = 0; i < 20; i++) {
@@ -207,9 +213,12 @@ static void datagrams_come_back(void **state)
 	for (int v6 = 0; v6 < 2; v6++)
 		for (size_t tags = 0; tags < 3; tags++)
 			for (size_t i = 2; i < COUNT_OF(size); i++) {
-				exchange(v6, tags, size[i], 18);
-				exchange(v6, tags, 18, size[i]);
-				exchange(v6, tags, size[i], size[i]);
+				exchange(v6, tags, size[i], 18, false);
+				exchange(v6, tags, 18, size[i], false);
+				exchange(v6, tags, size[i], size[i], false);
+				// no NIC sums up fragments
+				exchange(v6, tags, size[i], size[i], true);
+				exchange(v6, tags, size[i], 5000, true);
 			}
 }
 
