@@ -71,15 +71,6 @@ double mix_mean(const struct size_mix *m)
 	return (double)sum / m->cycle->count;
 }
 
-double mix_l1_mean(const struct size_mix *m, uint32_t encap)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < m->cycle->count; i++)
-		sum += l1_bytes((uint32_t)m->cycle->v[i] + encap);
-	return (double)sum / m->cycle->count;
-}
-
 struct place { // (2k + 1) / 2w of the cycle
 	uint64_t k2, w2;
 	size_t part;

@@ -38,9 +38,8 @@ size_t mix_sizes(const struct size_mix *m, struct mix_size *out);
 size_t mix_find(const struct mix_size *sizes, size_t n, uint32_t bytes);
 size_t mix_size_count(const struct size_mix *m);
 uint32_t mix_largest(const struct size_mix *m);
-// Of a cycle: the payload, and the wire's bytes (L1) over what encap_bytes says.
+// Payload bytes, of a cycle.
 double mix_mean(const struct size_mix *m);
-double mix_l1_mean(const struct size_mix *m, uint32_t encap);
 // A cycle of parts with weights, interleaved: the k-th (from 0) of w packets of a part stands at
 // (2k + 1) / 2w of the cycle; what falls together comes in the order of the parts. Weights are
 // taken as they are. NULL on no memory.

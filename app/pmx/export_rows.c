@@ -94,6 +94,15 @@ static double set_layer(struct export_row *row, const struct walk *w, uint32_t l
 	return (double)result_on_ns(w->r, t, layer, end_ns) / 1e9;
 }
 
+// A result does not say what its frames have before UDP: those of untagged IPv4.
+static double wire_mbps(const struct walk *w, double pps, uint32_t payload_bytes)
+{
+	uint64_t mtu = w->r->port.mtu;
+	struct sender by = { .mtu = mtu != COUNTER_UNKNOWN ? (uint32_t)mtu : 0 };
+
+	return pps * 8 * datagram_l1_bytes(&by, 0, payload_bytes) / BPS_PER_MBPS;
+}
+
 static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t trial)
 {
 	const struct tx_counts *c = &f->trial[trial];
@@ -113,9 +122,9 @@ static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t t
 	row.late_back = c->late;
 	row.off_queue = c->off_queue;
 	row.pps = per_second(c->sent, on_s);
-	row.mbps = l1_bps(row.pps, f->req_bytes) / BPS_PER_MBPS;
+	row.mbps = wire_mbps(w, row.pps, f->req_bytes);
 	row.rep_pps = per_second(c->returned, on_s);
-	row.rep_mbps = l1_bps(row.rep_pps, f->rep_bytes) / BPS_PER_MBPS;
+	row.rep_mbps = wire_mbps(w, row.rep_pps, f->rep_bytes);
 	row.loss_pct = loss_share_pct(loss_between(c->sent, c->returned), c->sent);
 	row.rtt = c->rtt;
 	if (w->percentiles && c->rtt != NULL)
@@ -139,7 +148,7 @@ static int put_rx(const struct walk *w, const struct result_flow_rx *f, size_t t
 	row.reordered_forward = c->reordered;
 	row.late_forward = c->late;
 	row.pps = per_second(c->delivered, on_s);
-	row.mbps = l1_bps(row.pps, f->req_bytes) / BPS_PER_MBPS;
+	row.mbps = wire_mbps(w, row.pps, f->req_bytes);
 	return w->each(&row, w->arg, w->e);
 }
 

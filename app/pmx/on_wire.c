@@ -28,6 +28,15 @@ struct wire_mean reply_wire(const struct matrix *m, const struct sender *by, uin
 	return mean(&m->traffic.rep_mix, m->traffic.rep_bytes, by, tags);
 }
 
+struct sender host_sender(const struct matrix_host *h)
+{
+	return (struct sender){
+		.mtu = h->mtu != 0 ? h->mtu : MTU_ETHERNET,
+		.ip6 = !ip_is4(&h->addr),
+		.tags = (uint32_t)h->vlan_count,
+	};
+}
+
 struct sender matrix_sender(const struct matrix *m)
 {
 	const struct matrix_host *most = &m->host[0];
@@ -35,9 +44,5 @@ struct sender matrix_sender(const struct matrix *m)
 	for (size_t i = 1; i < m->host_count; i++)
 		if (host_encap(&m->host[i]) > host_encap(most))
 			most = &m->host[i];
-	return (struct sender){
-		.mtu = most->mtu != 0 ? most->mtu : MTU_ETHERNET,
-		.ip6 = !ip_is4(&most->addr),
-		.tags = (uint32_t)most->vlan_count,
-	};
+	return host_sender(most);
 }

@@ -15,6 +15,7 @@ struct wire_mean {
 // On a link where they have `tags` tags.
 struct wire_mean request_wire(const struct matrix *m, const struct sender *by, uint32_t tags);
 struct wire_mean reply_wire(const struct matrix *m, const struct sender *by, uint32_t tags);
-// What titles go by: the host with the most encapsulation, its MTU as the matrix has it, or
-// Ethernet's.
+// A host's, its MTU as the matrix has it, or Ethernet's.
+struct sender host_sender(const struct matrix_host *h);
+// What titles go by: that of the host with the most encapsulation.
 struct sender matrix_sender(const struct matrix *m);

@@ -1,6 +1,7 @@
 #include "render.h"
 
 #include "advice.h"
+#include "on_wire.h"
 #include "sizes.h"
 #include "tables.h"
 #include "text.h"
@@ -177,13 +178,18 @@ static void put_lines(const struct page *p, const struct line *l, size_t n)
 #define PUT_LINES(p, lines) put_lines(p, lines, sizeof(lines) / sizeof((lines)[0]))
 
 // `mix`: as the matrix says it; "" = there is none.
-static void put_sizes(FILE *f, const char *what, uint32_t least, uint32_t most, uint32_t encap,
-		      const char *mix)
+static void put_sizes(FILE *f, const char *what, uint32_t least, uint32_t most,
+		      const struct sender *by, const char *mix)
 {
+	uint32_t frames = datagram_frames(by, most);
+
 	if (mix[0] != '\0')
 		fprintf(f, ", %s %s", what, mix);
+	else if (least == most && frames > 1)
+		fprintf(f, ", %s %u B (%u frames)", what, most, frames);
 	else if (least == most)
-		fprintf(f, ", %s %u B (frame %u)", what, least, frame_bytes(least + encap));
+		fprintf(f, ", %s %u B (frame %u)", what, most,
+			datagram_l1_bytes(by, by->tags, most) - WIRE_OVERHEAD_BYTES);
 	else
 		fprintf(f, ", %s %u to %u B", what, least, most);
 }
@@ -192,6 +198,7 @@ static void put_title(const struct page *p)
 {
 	const struct summary *s = p->s;
 	uint32_t req[2] = { UINT32_MAX, 0 }, rep[2] = { UINT32_MAX, 0 };
+	struct sender by = matrix_sender(s->matrix);
 	char mix[SIZES_STR_MAX];
 	const char *slash = strrchr(s->matrix->file, '/');
 	const char *name = s->matrix->name[0] != '\0' ? s->matrix->name
@@ -219,11 +226,11 @@ static void put_title(const struct page *p)
 		fprintf(p->f, ", %zu of %zu flows", s->complete_flows, s->flow_count);
 	else
 		fprintf(p->f, ", %zu flow%s", s->flow_count, s->flow_count == 1 ? "" : "s");
-	put_sizes(p->f, "request", req[0], req[1], matrix_encap(s->matrix),
+	put_sizes(p->f, "request", req[0], req[1], &by,
 		  s->matrix->traffic.req_mix.cycle == NULL
 			  ? ""
 			  : request_sizes_str(s->matrix, mix, sizeof(mix)));
-	put_sizes(p->f, "reply", rep[0], rep[1], matrix_encap(s->matrix),
+	put_sizes(p->f, "reply", rep[0], rep[1], &by,
 		  s->matrix->traffic.rep_mix.cycle == NULL
 			  ? ""
 			  : reply_sizes_str(s->matrix, mix, sizeof(mix)));

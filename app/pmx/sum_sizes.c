@@ -1,5 +1,6 @@
 #include "sum_sizes.h"
 
+#include "on_wire.h"
 #include "sizes.h"
 #include "sum_host.h"
 
@@ -38,8 +39,18 @@ struct means {
 	double l1, payload;
 };
 
+// The other end's frames are of the same size, where there are several to a datagram.
+static struct sender sender_of(const struct sum_part *p, const struct matrix *m, uint32_t host)
+{
+	struct sender by = host_sender(&m->host[host]);
+
+	if (p->host.port.mtu != COUNTER_UNKNOWN)
+		by.mtu = (uint32_t)p->host.port.mtu;
+	return by;
+}
+
 // By the counters, and where nothing was counted by the cycle.
-static struct means means_of(const struct counts *c, const uint64_t *v, uint32_t encap)
+static struct means means_of(const struct counts *c, const uint64_t *v, const struct sender *by)
 {
 	double l1 = 0, payload = 0, n = 0;
 
@@ -47,40 +58,42 @@ static struct means means_of(const struct counts *c, const uint64_t *v, uint32_t
 		for (size_t i = 0; i < c->count; i++) {
 			double k = weights || v == NULL ? c->size[i].weight : (double)v[i];
 
-			l1 += k * l1_bytes(c->size[i].bytes + encap);
+			l1 += k * datagram_l1_bytes(by, by->tags, c->size[i].bytes);
 			payload += k * c->size[i].bytes;
 			n += k;
 		}
 	return (struct means){ l1 / n, payload / n };
 }
 
-static struct means one_size(uint32_t bytes, uint32_t encap)
+static struct means one_size(uint32_t bytes, const struct sender *by)
 {
-	return (struct means){ l1_bytes(bytes + encap), bytes };
+	return (struct means){ datagram_l1_bytes(by, by->tags, bytes), bytes };
 }
 
 // A report has no counters by size: the matrix tells.
-static struct means of_matrix(const struct matrix *m, bool reply, uint32_t bytes, uint32_t encap)
+static struct means of_matrix(const struct matrix *m, bool reply, uint32_t bytes,
+			      const struct sender *by)
 {
 	const struct size_mix *mix = reply ? &m->traffic.rep_mix : &m->traffic.req_mix;
 
 	if (mix->cycle == NULL)
-		return one_size(bytes, encap);
-	return (struct means){ mix_l1_mean(mix, encap), mix_mean(mix) };
+		return one_size(bytes, by);
+	struct wire_mean wire = reply ? reply_wire(m, by, by->tags) : request_wire(m, by, by->tags);
+	return (struct means){ wire.l1_bytes, mix_mean(mix) };
 }
 
 void sum_sizes_tx(struct sum_flow *f, const struct part_tx *tx, const struct sum_part *p,
 		  const struct matrix *m)
 {
-	uint32_t encap = host_encap(&m->host[f->src]);
+	struct sender by = sender_of(p, m, f->src);
 	struct counts req = counts_of(p, tx->by_size, tx->req_mix, tx->rep_mix, false),
 		      rep = counts_of(p, tx->by_size, tx->req_mix, tx->rep_mix, true);
-	struct means sent = p->windowed	    ? of_matrix(m, false, tx->req_bytes, encap)
-			    : req.count > 0 ? means_of(&req, req.first, encap)
-					    : one_size(tx->req_bytes, encap);
-	struct means back = p->windowed	    ? of_matrix(m, true, tx->rep_bytes, encap)
-			    : rep.count > 0 ? means_of(&rep, rep.second, encap)
-					    : one_size(tx->rep_bytes, encap);
+	struct means sent = p->windowed	    ? of_matrix(m, false, tx->req_bytes, &by)
+			    : req.count > 0 ? means_of(&req, req.first, &by)
+					    : one_size(tx->req_bytes, &by);
+	struct means back = p->windowed	    ? of_matrix(m, true, tx->rep_bytes, &by)
+			    : rep.count > 0 ? means_of(&rep, rep.second, &by)
+					    : one_size(tx->rep_bytes, &by);
 
 	f->sent_l1 = sent.l1;
 	f->req_mean = sent.payload;
@@ -91,15 +104,15 @@ void sum_sizes_tx(struct sum_flow *f, const struct part_tx *tx, const struct sum
 void sum_sizes_rx(struct sum_flow *f, const struct part_rx *rx, const struct sum_part *p,
 		  const struct matrix *m)
 {
-	uint32_t encap = host_encap(&m->host[f->dst]);
+	struct sender by = sender_of(p, m, f->dst);
 	struct counts req = counts_of(p, rx->by_size, rx->req_mix, rx->rep_mix, false),
 		      rep = counts_of(p, rx->by_size, rx->req_mix, rx->rep_mix, true);
-	struct means there = p->windowed     ? of_matrix(m, false, rx->req_bytes, encap)
-			     : req.count > 0 ? means_of(&req, req.first, encap)
-					     : one_size(rx->req_bytes, encap);
-	struct means replied = p->windowed     ? of_matrix(m, true, rx->rep_bytes, encap)
-			       : rep.count > 0 ? means_of(&rep, rep.second, encap)
-					       : one_size(rx->rep_bytes, encap);
+	struct means there = p->windowed     ? of_matrix(m, false, rx->req_bytes, &by)
+			     : req.count > 0 ? means_of(&req, req.first, &by)
+					     : one_size(rx->req_bytes, &by);
+	struct means replied = p->windowed     ? of_matrix(m, true, rx->rep_bytes, &by)
+			       : rep.count > 0 ? means_of(&rep, rep.second, &by)
+					       : one_size(rx->rep_bytes, &by);
 
 	f->delivered_l1 = there.l1;
 	f->replied_l1 = replied.l1;

@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include "columns.h"
+#include "on_wire.h"
 #include "units.h"
 
 #include <math.h>
@@ -21,7 +22,10 @@ static struct cell frame(const void *ctx, const void *item)
 	const struct summary *s = ctx;
 	const struct sum_size *z = item;
 
-	return cell_count(frame_bytes(z->bytes + matrix_encap(s->matrix)));
+	struct sender by = matrix_sender(s->matrix);
+	uint32_t frames = datagram_frames(&by, z->bytes);
+
+	return cell_count(datagram_l1_bytes(&by, by.tags, z->bytes) - frames * WIRE_OVERHEAD_BYTES);
 }
 
 // The order of the first columns is that of the text.

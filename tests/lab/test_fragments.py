@@ -169,6 +169,10 @@ def test_lost_fragment(lab, write, version):
     pieces = frames_of(9000, version, 1500)
     if version == 6:
         assert host_row(summary, "h2")["drop_incomplete"] == 10 * (len(pieces) - 1)
+    wire = sum(bytes + 24 for bytes in pieces)  # FCS, preamble and gap
+    assert row["sent_l1_mbps"] == pytest.approx(row["sent_pps"] * 8e-6 * wire, rel=1e-3)
+    busy = host_row(summary, "h3")
+    assert busy["egress_l1_gbps"] == pytest.approx(busy["sent_pps"] * 8e-9 * wire, rel=1e-3)
 
 
 def test_mtu_is_verified(lab, write):
