@@ -137,7 +137,9 @@ int eal_start(const struct hostcfg *cfg, const char *dir, const uint16_t *cpu, s
 	char lcores[8192], memory[24];
 	cpu_set_t allowed;
 	uint64_t need = footprint_bytes(cfg);
-	uint64_t mb = cfg->memory_mb > 0 ? cfg->memory_mb : (need >> 20) + 1;
+	// an element of a pool does not cross a page, so up to half of a small one is left; memory
+	// that nobody touches is not taken
+	uint64_t mb = cfg->memory_mb > 0 ? cfg->memory_mb : (2 * need >> 20) + 1;
 
 	CPU_ZERO(&allowed);
 	sched_getaffinity(0, sizeof(allowed), &allowed);

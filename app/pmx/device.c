@@ -97,6 +97,11 @@ static int cable_role(const struct matrix *m, const struct profile *profile, siz
 			m->file, h->at.role, e,
 			"role '%s': host '%s' has it too: expected one server and one client", mine,
 			m->host[other].name);
+	// what is sent on a queue that has none at the other end is lost, or waits for ever
+	if (h->queues != m->host[other].queues)
+		return pos_fail(m->file, h->at.queues, e,
+				"queues %u: host '%s' at the other end has %u: expected as many",
+				h->queues, m->host[other].name, m->host[other].queues);
 	if (mine[0] == '\0')
 		mine = theirs[0] != '\0' ? other_role(theirs) : host == 0 ? "server" : "client";
 	*role = mine;

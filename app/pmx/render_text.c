@@ -104,7 +104,9 @@ static const struct line time_line[] = {
 	  "{hosts_steered} of {hosts_of_queues} hosts with several queues bring replies to the "
 	  "queue that asked",
 	  "hosts_of_queues" },
-	{ "", "{on_queue_pct} of theirs did come there; requests {uneven_pct} off an even spread",
+	{ "",
+	  "{on_queue_pct} of their replies did so; requests at most {uneven_pct} off an even "
+	  "spread",
 	  "hosts_steered" },
 	{ "OFF QUEUE", "{off_queue} replies came back on another queue than asked", "off_queue" },
 	{ "FOREIGN", "{foreign} frames that were none of the run's (not counted above)",

@@ -1,6 +1,7 @@
 """Every profile whose PMD runs without a NIC carries a run: real agents, exact counts. af_packet is
 what the lab is made of, and memif stands in test_quickstart.py."""
 
+import contextlib
 import re
 import struct
 from collections import Counter
@@ -115,8 +116,10 @@ until ip link set dtap0 master br0 2>/dev/null || [ $i -gt 1200 ]; do sleep 0.1;
 bridge fdb del "$(cat /sys/class/net/dtap0/address)" dev dtap0 master) >/dev/null 2>&1 </dev/null &"""
 
 
-def test_tap(lab, write):
-    """An interface that the agent makes, on a bridge of the host with its data port."""
+@contextlib.contextmanager
+def joined(lab):
+    """A bridge on each host, with its data port and the interface that the agent will make: what to do
+    before each run."""
     for host in lab.hosts:
         lab.sh(host, "sysctl -qw net.bridge.bridge-nf-call-iptables=0"
                      " net.bridge.bridge-nf-call-arptables=0 2>/dev/null;"
@@ -126,12 +129,18 @@ def test_tap(lab, write):
         def before():
             for host in lab.hosts:  # as soon as the agent has made it
                 lab.sh(host, JOIN)
-        exact(measure(write(driven(lab, "tap", device="dtap0")), before=before), 500)
-        assert all(lab.call("exec", h, "ip", "link", "show", "dtap0", check=False).returncode
-                   for h in lab.hosts)  # gone with the agent
+        yield before
     finally:
         for host in lab.hosts:
             lab.sh(host, "ip link set data0 nomaster; ip link del br0")
+
+
+def test_tap(lab, write):
+    """An interface that the agent makes, on a bridge of the host with its data port."""
+    with joined(lab) as before:
+        exact(measure(write(driven(lab, "tap", device="dtap0")), before=before), 1000)
+        assert all(lab.call("exec", h, "ip", "link", "show", "dtap0", check=False).returncode
+                   for h in lab.hosts)  # gone with the agent
 
 
 @pytest.fixture

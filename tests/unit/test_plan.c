@@ -333,8 +333,8 @@ static void local_cpus(void **state)
 	local_is(LOCAL("driver: memif", "driver: memif"), 3, "0 spin, 1 spin");
 	local_is(LOCAL("driver: memif", "driver: memif"), 1, "0 yield, 0 yield");
 	local_is(LOCAL("driver: memif", "driver: memif"), 0, "0 yield, 0 yield");
-	local_is(LOCAL("driver: memif, queues: 3", "driver: memif, queues: 2"), 4,
-		 "0 1 2 yield, 3 0 yield");
+	local_is(LOCAL("driver: memif, queues: 3", "driver: memif, queues: 3"), 4,
+		 "0 1 2 yield, 3 0 1 yield");
 	local_is(LOCAL("driver: memif, queues: 2", "driver: memif, queues: 2"), 8,
 		 "0 1 spin, 2 3 spin");
 	local_is(LOCAL("driver: memif", "driver: memif, lcores: 0"), 8, "1 spin, 0 spin");
@@ -343,6 +343,9 @@ static void local_cpus(void **state)
 	local_is(LOCAL("driver: memif, lcores: 100", "driver: memif"), 8, "100 spin, 0 spin");
 	local_is(LOCAL("driver: memif, idle: sleep", "driver: memif, idle: spin"), 2,
 		 "0 sleep, 1 spin");
+	// what is sent on a queue that has none at the other end would be lost
+	planned_bad(LOCAL("driver: memif, queues: 3", "driver: memif, queues: 2"),
+		    "FILE:4:51: queues 3: host 'b' at the other end has 2: expected as many");
 }
 
 static void gateways(void **state)
