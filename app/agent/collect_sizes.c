@@ -72,3 +72,61 @@ void collect_sizes(struct result *r, const struct queue *q, uint32_t trial)
 	if (q->any.rx_counts > 0)
 		add_rx_sizes(r, q, trial);
 }
+
+static uint64_t l1_of(const struct sizes *z, uint32_t i, const struct sender *by)
+{
+	return datagram_l1_bytes(by, by->tags, z->size[i].payload_bytes);
+}
+
+static uint32_t mix_sizes_of(const struct sizes *z)
+{
+	return z->turn != NULL ? z->count : 0;
+}
+
+// From the sequences alone: they only grow, whatever is being booked meanwhile.
+static void add_sent(const struct queue *q, const struct sender *by, struct size_bytes *tx)
+{
+	struct tx_by_size *c = calloc(q->any.tx_counts, sizeof(*c));
+	for (uint32_t i = 0; c != NULL && i < q->tx_stream_count; i++)
+		by_size_sent(c, &q->any.tx_flow[q->tx[i].flow], queue_tx_index(q, i), q->tx[i].seq);
+	for (uint32_t f = 0; c != NULL && f < q->tx_flow_count; f++) {
+		const struct any_flow *a = &q->any.tx_flow[f];
+		for (uint32_t i = 0; i < mix_sizes_of(&a->request_sizes); i++)
+			tx[f].there += c[a->counts[0] + i].sent * l1_of(&a->request_sizes, i, by);
+	}
+	free(c);
+}
+
+static void add_returned(const struct queue *q, const struct tx_by_size *c, const struct sender *by,
+			 struct size_bytes *tx)
+{
+	for (uint32_t f = 0; f < q->tx_flow_count; f++) {
+		const struct any_flow *a = &q->any.tx_flow[f];
+		for (uint32_t i = 0; i < mix_sizes_of(&a->reply_sizes); i++)
+			tx[f].back += c[a->counts[1] + i].returned * l1_of(&a->reply_sizes, i, by);
+	}
+}
+
+static void add_delivered(const struct queue *q, const struct rx_by_size *c,
+			  const struct sender *by, struct size_bytes *rx)
+{
+	for (uint32_t f = 0; f < q->rx_flow_count; f++) {
+		const struct any_flow *a = &q->any.rx_flow[f];
+		for (uint32_t i = 0; i < mix_sizes_of(&a->request_sizes); i++)
+			rx[f].there +=
+				c[a->counts[0] + i].delivered * l1_of(&a->request_sizes, i, by);
+	}
+}
+
+void collect_size_bytes(const struct queue *q, const struct sender *by, struct size_bytes *tx,
+			struct size_bytes *rx)
+{
+	if (q->any.tx_counts > 0)
+		add_sent(q, by, tx);
+	for (uint32_t t = 0; t < q->trial_count; t++) {
+		if (q->any.tx_counts > 0)
+			add_returned(q, q->trial[t].tx_size, by, tx);
+		if (q->any.rx_counts > 0)
+			add_delivered(q, q->trial[t].rx_size, by, rx);
+	}
+}

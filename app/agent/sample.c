@@ -34,9 +34,13 @@ int sample_open(struct sampler *s, const struct hostcfg *cfg, struct queue *cons
 		.rtt = calloc(cfg->tx_count + 1, sizeof(*s->rtt)),
 		.queue = calloc(cfg->port.queues, sizeof(*s->queue)),
 		.cpu = calloc(1, sizeof(*s->cpu)),
+		.mix_mean = calloc(cfg->mix_count + 1, sizeof(*s->mix_mean)),
 	};
-	if (s->tx == NULL || s->rx == NULL || s->rtt == NULL || s->queue == NULL || s->cpu == NULL)
+	if (s->tx == NULL || s->rx == NULL || s->rtt == NULL || s->queue == NULL ||
+	    s->cpu == NULL || s->mix_mean == NULL)
 		return err_set(e, ENOMEM, "no memory for samples of %zu flows", cfg->tx_count);
+	for (size_t i = 0; i < cfg->mix_count; i++)
+		s->mix_mean[i] = mix_mean(&cfg->mix[i]);
 	if (cfg->interval_ns == 0)
 		return 0;
 	s->report = fopen(SESSION_REPORT, "we");
@@ -55,14 +59,15 @@ void sample_close(struct sampler *s)
 	free(s->rtt);
 	free(s->queue);
 	free(s->cpu);
+	free(s->mix_mean);
 	*s = (struct sampler){ 0 };
 }
 
 // One row's numbers; < 0 = no data, written blank.
 struct row {
 	const char *dir, *peer;
-	uint32_t size, rep_size;
-	struct sender by;
+	double size, rep_size; // of a mix the mean
+	double l1_bps, rep_l1_bps;
 	double target_pps, pps, rep_pps, loss_pct;
 	double rtt_us[4]; // avg, p50, p99, max
 	struct cpu_usage cpu;
@@ -79,22 +84,16 @@ static void put(FILE *f, double v, int digits)
 		fputc(',', f);
 }
 
-// Mb/s of so many packets of that size; both ends cut them alike.
-static void put_wire(FILE *f, const struct row *r, double pps, uint32_t bytes)
-{
-	put(f, bytes > 0 ? pps * 8 * datagram_l1_bytes(&r->by, r->by.tags, bytes) / 1e6 : -1, 3);
-}
-
 static void put_row(FILE *f, const char *ts, const char *host, const struct row *r)
 {
 	fprintf(f, "%s,%s,%s,%s", ts, host, r->dir, r->peer);
-	put(f, r->size > 0 ? r->size : -1.0, 0);
-	put(f, r->rep_size > 0 ? r->rep_size : -1.0, 0);
+	put(f, r->size, 0);
+	put(f, r->rep_size, 0);
 	put(f, r->target_pps, 1);
 	put(f, r->pps, 1);
-	put_wire(f, r, r->pps, r->size);
+	put(f, r->l1_bps < 0 ? -1 : r->l1_bps / 1e6, 3);
 	put(f, r->rep_pps, 1);
-	put_wire(f, r, r->rep_pps, r->rep_size);
+	put(f, r->rep_l1_bps < 0 ? -1 : r->rep_l1_bps / 1e6, 3);
 	put(f, r->loss_pct, 4);
 	for (int i = 0; i < 4; i++)
 		put(f, r->rtt_us[i], 3);
@@ -116,6 +115,10 @@ static struct row row_blank(const char *dir, const char *peer)
 	return (struct row){
 		.dir = dir,
 		.peer = peer,
+		.size = -1,
+		.rep_size = -1,
+		.l1_bps = -1,
+		.rep_l1_bps = -1,
 		.target_pps = -1,
 		.pps = -1,
 		.rep_pps = -1,
@@ -141,8 +144,26 @@ static void take_counts(struct row *r, double sec, uint64_t n, uint64_t replies)
 	r->rep_pps = (double)replies / sec;
 }
 
+static void read_sizes(const struct agent *a, struct flow_sample *tx, struct flow_sample *rx)
+{
+	const struct hostcfg *c = &a->cfg;
+	struct sender by = hostcfg_sender(c);
+	struct size_bytes *out = calloc(c->tx_count + 1, sizeof(*out));
+	struct size_bytes *in = calloc(c->rx_count + 1, sizeof(*in));
+	for (uint16_t n = 0; out != NULL && in != NULL && n < c->port.queues; n++)
+		collect_size_bytes(a->queue[n], &by, out, in);
+	for (size_t i = 0; out != NULL && i < c->tx_count; i++)
+		tx[i].bytes = out[i];
+	for (size_t i = 0; in != NULL && i < c->rx_count; i++)
+		rx[i].bytes = in[i];
+	free(out);
+	free(in);
+}
+
 static void read_flows(const struct agent *a, struct flow_sample *tx, struct flow_sample *rx)
 {
+	if (a->cfg.mix_count > 0)
+		read_sizes(a, tx, rx);
 	for (uint16_t n = 0; n < a->cfg.port.queues; n++) {
 		const struct queue *q = a->queue[n];
 		for (uint32_t i = 0; i < q->tx_stream_count; i++)
@@ -191,6 +212,22 @@ static void rtt_columns(const struct hist *h, double us[4])
 	us[3] = (double)h->max_ns / 1e3;
 }
 
+// Bits/s on the wire: of a mix by the bytes counted since, else of so many packets of that size;
+// both ends cut them alike.
+static double wire_bps(const struct agent *a, uint32_t mix, uint64_t mix_bytes, double sec,
+		       double pps, uint32_t bytes)
+{
+	struct sender by = hostcfg_sender(&a->cfg);
+	if (mix > 0)
+		return 8 * (double)mix_bytes / sec;
+	return pps * 8 * datagram_l1_bytes(&by, by.tags, bytes);
+}
+
+static double mean_size(const struct sampler *s, uint32_t mix, uint32_t bytes)
+{
+	return mix > 0 ? s->mix_mean[mix - 1] : bytes;
+}
+
 static double lost_pct(uint64_t sent, uint64_t returned)
 {
 	if (sent == 0)
@@ -236,12 +273,15 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		read_rtt(a, i, &s->rtt[i], d);
 		hist_merge(host_rtt, d);
 		rtt_columns(d, r.rtt_us);
-		r.by = hostcfg_sender(c);
-		r.size = c->tx[i].req_bytes;
-		r.rep_size = c->tx[i].rep_bytes;
+		r.size = mean_size(s, c->tx[i].req_mix, c->tx[i].req_bytes);
+		r.rep_size = mean_size(s, c->tx[i].rep_mix, c->tx[i].rep_bytes);
 		r.layer = layer_of(c, c->tx[i].layer);
 		r.target_pps = c->tx[i].rate_pps == RATE_UNPACED ? -1 : c->tx[i].rate_pps * share;
 		take_counts(&r, sec, n, back);
+		r.l1_bps = wire_bps(a, c->tx[i].req_mix, tx[i].bytes.there - s->tx[i].bytes.there,
+				    sec, r.pps, c->tx[i].req_bytes);
+		r.rep_l1_bps = wire_bps(a, c->tx[i].rep_mix, tx[i].bytes.back - s->tx[i].bytes.back,
+					sec, r.rep_pps, c->tx[i].rep_bytes);
 		r.loss_pct = lost_pct(n, back);
 		if (s->report != NULL && (share > 0 || n > 0 || back > 0))
 			put_row(s->report, ts, c->host, &r);
@@ -254,10 +294,11 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		struct row r = row_blank("rx", c->rx[i].peer);
 		double share = on_share(s, a, c->rx[i].layer, now_ns);
 		r.layer = layer_of(c, c->rx[i].layer);
-		r.by = hostcfg_sender(c);
-		r.size = c->rx[i].req_bytes;
-		r.rep_size = c->rx[i].rep_bytes;
+		r.size = mean_size(s, c->rx[i].req_mix, c->rx[i].req_bytes);
+		r.rep_size = mean_size(s, c->rx[i].rep_mix, c->rx[i].rep_bytes);
 		take_counts(&r, sec, n, 0);
+		r.l1_bps = wire_bps(a, c->rx[i].req_mix, rx[i].bytes.there - s->rx[i].bytes.there,
+				    sec, r.pps, c->rx[i].req_bytes);
 		r.rep_pps = r.rep_packets = -1;
 		if (s->report != NULL && (share > 0 || n > 0))
 			put_row(s->report, ts, c->host, &r);

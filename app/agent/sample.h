@@ -1,6 +1,8 @@
 // Once an interval: the live ticker and the rows of report.csv.
 #pragma once
 
+#include "collect_sizes.h"
+
 #include "hostcfg.h"
 #include "queue.h"
 #include "session.h"
@@ -13,6 +15,7 @@ struct agent;
 
 struct flow_sample {
 	uint64_t sent, returned, served;
+	struct size_bytes bytes; // of the ways with a mix
 };
 
 struct sampler {
@@ -23,6 +26,7 @@ struct sampler {
 	struct flow_sample *tx, *rx; // owned: totals at the last row
 	struct hist *rtt; // owned: [tx_count] totals at the last row, then one of the host
 	struct queue_counts *queue; // owned
+	double *mix_mean;	    // owned: [mix_count] payload bytes
 	struct cpu_sample *cpu;	    // owned
 };
 

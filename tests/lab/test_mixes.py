@@ -1,10 +1,11 @@
 """Sizes that take turns: exactly their ratio on the wire in every cycle, and losses by size."""
 
+import csv
 from collections import Counter
 
 import pytest
 
-from harness import PORT, assert_identity, flow, measure
+from harness import PORT, assert_identity, flow, measure, pmx
 
 IMIX = {18: 7, 548: 4, 1472: 1}  # payloads of frames of 64, 594 and 1518
 IMIX_CYCLE = [18, 548, 18, 18, 548, 18, 1472, 548, 18, 18, 548, 18]
@@ -101,3 +102,25 @@ def test_loss_by_size(lab, write):
         assert totals[f"{key}_l1_gbps"] == pytest.approx(bits / window / 1e9, rel=1e-4)
         payload = sum(8 * size * row[count] for size, row in rows.items())
         assert totals[f"{key}_payload_gbps"] == pytest.approx(payload / window / 1e9, rel=1e-4)
+
+
+def test_report_rows(lab, write, tmp_path):
+    """Rates of report.csv are of the sizes that came in the interval, not of their mean."""
+    matrix = tree(lab, 2, rate=50, request=[18] * 20 + [1472] * 20, reply=64)
+    matrix["timing"]["interval"] = "200ms"
+    path = write(matrix)
+    measure(path)
+    pmx("collect", path, "--output", tmp_path).expect(0)
+    large = {}
+    with open(tmp_path / "h1/report.csv", encoding="ascii") as file:
+        for row in csv.DictReader(file):
+            if row["dir"] not in ("tx", "rx"):
+                continue
+            packets, size = float(row["packets"]), float(row["mbps"]) * float(row["interval_s"]) / 8e-6
+            n = (size - packets * L1[18]) / (L1[1472] - L1[18])
+            assert n == pytest.approx(round(n), abs=0.05) and 0 <= round(n) <= packets, row
+            large.setdefault((row["dir"], row["peer"]), []).append((round(n), int(packets)))
+    for rows in large.values():
+        assert (0, 10) in [(n, packets // 10 * 10) for n, packets in rows], rows
+        assert sum(packets for _, packets in rows) in range(91, 101), rows
+        assert sum(n for n, _ in rows) in range(38, 42), rows
