@@ -76,6 +76,13 @@ static int device_look(struct gen *g, const struct profile_dirs *dirs, struct er
 	int ret;
 
 	g->device_example = PCI_EXAMPLE;
+	enum device_kind kind = g->device != NULL ? device_kind(g->device) : DEVICE_NONE;
+	if (g->driver == NULL && (kind == DEVICE_IFACE || kind == DEVICE_NET))
+		return err_set(e, EINVAL,
+			       "option '--device': '%s' is %s: expected --driver af_packet or "
+			       "--driver af_xdp with it",
+			       g->device,
+			       kind == DEVICE_NET ? "a data subnet" : "a kernel interface");
 	if (g->driver == NULL)
 		return 0;
 	ret = profile_load(g->driver, dirs->dir, &profile, e);

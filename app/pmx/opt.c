@@ -321,6 +321,7 @@ static int read_option(struct opts *o, int argc, char *const *argv, int *i, stru
 	if (read_value(o, row, value, e) < 0)
 		return err_wrap(e, "option '--%s'", row->name);
 	o->given[row - opt_table] = true;
+	o->typed[row - opt_table] = true;
 	return 0;
 }
 
@@ -377,6 +378,53 @@ static int read_argument(struct opts *o, const char *s, struct err *e)
 	return 0;
 }
 
+// Options that say one thing in different ways: where one of them is on the command line, the
+// environment's others do not count.
+static const size_t rivals[][4] = {
+	{ offsetof(struct opts, pps), offsetof(struct opts, host_pps), offsetof(struct opts, gbps),
+	  offsetof(struct opts, line_pct) },
+	{ offsetof(struct opts, request), offsetof(struct opts, tx_frame) },
+	{ offsetof(struct opts, reply), offsetof(struct opts, rx_frame) },
+};
+
+static bool is_rival(const size_t group[4], size_t row)
+{
+	for (size_t i = 0; i < 4 && group[i] != 0; i++)
+		if (opt_table[row].offset == group[i])
+			return true;
+	return false;
+}
+
+static int forget(struct opts *o, size_t row, struct err *e)
+{
+	static const size_t bytes[] = {
+		[OPT_FLAG] = sizeof(bool),	   [OPT_CHOICE] = sizeof(char *),
+		[OPT_TEXT] = sizeof(char *),	   [OPT_COUNT] = sizeof(uint64_t),
+		[OPT_NUMBER] = sizeof(double),	   [OPT_RATE] = sizeof(struct rate),
+		[OPT_DURATION] = sizeof(uint64_t),
+	};
+	const struct opt *r = &opt_table[row];
+
+	o->given[row] = false;
+	memset((char *)o + r->offset, 0, bytes[r->type]);
+	return r->preset != NULL ? read_value(o, r, r->preset, e) : 0;
+}
+
+static int settle_rivals(struct opts *o, struct err *e)
+{
+	for (size_t g = 0; g < sizeof(rivals) / sizeof(rivals[0]); g++) {
+		bool typed = false;
+
+		for (size_t i = 0; i < opt_count; i++)
+			typed = typed || (o->typed[i] && is_rival(rivals[g], i));
+		for (size_t i = 0; typed && i < opt_count; i++)
+			if (o->given[i] && !o->typed[i] && is_rival(rivals[g], i) &&
+			    forget(o, i, e) < 0)
+				return -EINVAL;
+	}
+	return 0;
+}
+
 int opts_read(struct opts *o, int argc, char *const *argv, struct err *e)
 {
 	bool only_arguments = false;
@@ -400,6 +448,8 @@ int opts_read(struct opts *o, int argc, char *const *argv, struct err *e)
 		else
 			rc = read_argument(o, argv[i], e);
 	}
+	if (rc == 0)
+		rc = settle_rivals(o, e);
 	if (rc < 0 || o->help || o->version || o->verb->arg == NULL)
 		return rc;
 

@@ -94,6 +94,7 @@ struct opts {
 	const char *csv;
 
 	bool given[OPTS_ROWS_MAX]; // by row: on the command line or in the environment
+	bool typed[OPTS_ROWS_MAX]; // on the command line
 };
 
 extern const struct opt opt_table[];

@@ -73,6 +73,27 @@ static void defaults(void **state)
 	assert_false(opt_given(&o, &o.jobs));
 }
 
+// What the command line says in another way takes the place of the environment's.
+static void rivals(void **state)
+{
+	struct opts o;
+	struct err e;
+
+	(void)state;
+	setenv("PMX_PPS", "1k", 1);
+	setenv("PMX_REQUEST", "64", 1);
+	assert_int_equal(READ(&o, &e, "gen", "-", "--gbps", "10", "--tx-frame", "128"), 0);
+	assert_false(opt_given(&o, &o.pps) || opt_given(&o, &o.request));
+	assert_true(opt_given(&o, &o.gbps) && opt_given(&o, &o.tx_frame));
+	assert_int_equal(READ(&o, &e, "gen", "-", "--queues", "2"), 0);
+	assert_true(opt_given(&o, &o.pps) && o.pps.pps == 1000);
+	assert_true(opt_given(&o, &o.request));
+	assert_int_equal(READ(&o, &e, "gen", "-", "--pps", "2k", "--gbps", "10"), 0);
+	assert_true(opt_given(&o, &o.pps) && opt_given(&o, &o.gbps)); // the verb refuses both
+	unsetenv("PMX_PPS");
+	unsetenv("PMX_REQUEST");
+}
+
 static void environment(void **state)
 {
 	struct opts o;
@@ -194,9 +215,10 @@ static void help_has_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms),	 cmocka_unit_test(defaults),
-		cmocka_unit_test(environment),	 cmocka_unit_test(refusals),
-		cmocka_unit_test(asks_for_help), cmocka_unit_test(help_has_all),
+		cmocka_unit_test(forms),	cmocka_unit_test(defaults),
+		cmocka_unit_test(rivals),	cmocka_unit_test(environment),
+		cmocka_unit_test(refusals),	cmocka_unit_test(asks_for_help),
+		cmocka_unit_test(help_has_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
