@@ -2,22 +2,13 @@
 
 #include "clock.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-void cpu_read(struct cpu_sample *s)
+void cpu_read_stat(FILE *f, struct cpu_sample *s)
 {
-	struct rusage u;
-	getrusage(RUSAGE_SELF, &u);
-	s->wall_ns = clock_now_ns();
-	s->process_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000ull +
-			(uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ull;
-	s->count = 0;
-	FILE *f = fopen("/proc/stat", "re");
-	if (f == NULL)
-		return;
 	char line[512];
+	s->count = 0;
 	while (s->count < CPU_MAX && fgets(line, sizeof(line), f) != NULL) {
 		unsigned int id;
 		unsigned long long v[8] = { 0 };
@@ -32,6 +23,20 @@ void cpu_read(struct cpu_sample *s)
 		s->total[s->count] = total;
 		s->busy[s->count++] = total - v[3] - v[4]; // idle, iowait
 	}
+}
+
+void cpu_read(struct cpu_sample *s)
+{
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	s->wall_ns = clock_now_ns();
+	s->process_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000ull +
+			(uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000ull;
+	s->count = 0;
+	FILE *f = fopen("/proc/stat", "re");
+	if (f == NULL)
+		return;
+	cpu_read_stat(f, s);
 	fclose(f);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <stdio.h>
 
 #define CPU_MAX 1024
 
@@ -17,4 +18,6 @@ struct cpu_usage {	  // percent; -1 = unknown
 };
 
 void cpu_read(struct cpu_sample *s);
+// The CPUs alone, of what /proc/stat says.
+void cpu_read_stat(FILE *f, struct cpu_sample *s);
 struct cpu_usage cpu_between(const struct cpu_sample *a, const struct cpu_sample *b);
