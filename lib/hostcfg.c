@@ -242,10 +242,8 @@ static int check_sources(const char *what, const struct ip_addr *first, uint32_t
 			 struct err *e)
 {
 	char text[IP_STR_MAX];
-	uint32_t low = (uint32_t)first->b[12] << 24 | (uint32_t)first->b[13] << 16 |
-		       (uint32_t)first->b[14] << 8 | first->b[15];
 
-	if (count == 0 || low <= UINT32_MAX - (count - 1))
+	if (count == 0 || ip4_of(first) <= UINT32_MAX - (count - 1))
 		return 0;
 	return err_set(e, EINVAL, "$.%s: %u addresses from %s on: there are not so many", what,
 		       count, ip_str(first, text, sizeof(text)));
@@ -379,6 +377,21 @@ struct ip_addr source_addr(const struct ip_addr *first, uint32_t count, uint32_t
 		carry >>= 8;
 	}
 	return a;
+}
+
+bool source_has(const struct ip_addr *first, uint32_t count, const struct ip_addr *a)
+{
+	return memcmp(first->b, a->b, 12) == 0 && ip4_of(a) - ip4_of(first) < count;
+}
+
+struct ip_addr hostcfg_source(const struct hostcfg *c, uint32_t i)
+{
+	return c->src_count > 0 ? source_addr(&c->src_addr, c->src_count, i) : c->addr;
+}
+
+bool hostcfg_owns(const struct hostcfg *c, const struct ip_addr *a)
+{
+	return ip_eq(a, &c->addr) || source_has(&c->src_addr, c->src_count, a);
 }
 
 int hostcfg_read(json_t *root, struct hostcfg *c, struct err *e)

@@ -175,6 +175,10 @@ struct hostcfg {
 
 // The address that the requests of stream index i come from, of `count` from `first` on.
 struct ip_addr source_addr(const struct ip_addr *first, uint32_t count, uint32_t i);
+bool source_has(const struct ip_addr *first, uint32_t count, const struct ip_addr *a);
+// The same of one host: that of its stream i, and whether an address is its own.
+struct ip_addr hostcfg_source(const struct hostcfg *c, uint32_t i);
+bool hostcfg_owns(const struct hostcfg *c, const struct ip_addr *a);
 
 // JSON: one key a field, named as the field; enums by their words, addresses as in ip_addr.h, no
 // gateway or source is null, an unpaced rate is "max", and "version": HOSTCFG_VERSION.

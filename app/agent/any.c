@@ -19,7 +19,20 @@ bool layout_is_plain(const struct hostcfg *cfg)
 	for (size_t i = 0; i < cfg->rx_count; i++)
 		if (cfg->rx[i].req_mix != 0 || cfg->rx[i].rep_mix != 0)
 			return false;
-	return ip_is4(&cfg->addr) && cfg->vlan_count == 0 && !hostcfg_fragments(cfg);
+	for (size_t i = 0; i < cfg->rx_count; i++)
+		if (cfg->rx[i].peer_sources > 1)
+			return false;
+	return ip_is4(&cfg->addr) && cfg->vlan_count == 0 && cfg->src_count == 0 &&
+	       !hostcfg_fragments(cfg);
+}
+
+uint16_t any_low_at(const struct layout *at, enum pmx_kind kind)
+{
+	size_t end = kind == PMX_REQUEST
+			     ? (at->v6 ? offsetof(struct rte_ipv6_hdr, dst_addr)
+				       : offsetof(struct rte_ipv4_hdr, dst_addr))
+			     : (at->v6 ? sizeof(struct rte_ipv6_hdr) : sizeof(struct rte_ipv4_hdr));
+	return (uint16_t)(at->l3 + end - sizeof(rte_be32_t));
 }
 
 void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX])
@@ -85,6 +98,8 @@ struct any_expect any_mask(const struct layout *at, enum pmx_kind kind)
 	// the other port is the stream's
 	memset(m + at->udp + (kind == PMX_REQUEST ? 2 : 0), 0xff, 2);
 	memset(m + at->pmx, 0xff, offsetof(struct pmx_hdr, trial));
+	// and so is the end of the requester's address
+	memset(m + any_low_at(at, kind), 0, sizeof(rte_be32_t));
 	memcpy(&mask, m, sizeof(mask));
 	return mask;
 }

@@ -59,8 +59,12 @@ struct any_flow { // one peer: its requests at the responder, its replies at the
 	uint32_t shift;	    // requester: its index of a stream less that in its requests
 };
 
+// Of the addresses of requesters the last 32 bits are the stream's and not the flow's: hosts with
+// many of them ask from one for each stream.
 struct any {
 	struct any_expect mask[3]; // by enum pmx_kind
+	uint16_t low_at[3];	   // where those bits stand, by enum pmx_kind
+	rte_be32_t *low[3];	   // [streams] what they are, by enum pmx_kind and stream index
 	struct head *tx;	   // [tx_stream_count] templates as tx_stream.head, without lengths
 	struct any_flow *tx_flow, *rx_flow;
 	struct size *size; // what the flows' sizes point to
@@ -75,6 +79,21 @@ struct layout layout_of(const struct hostcfg *cfg);
 bool layout_is_plain(const struct hostcfg *cfg);
 // Tags of the host's frames, outer first.
 void layout_tci(const struct hostcfg *cfg, uint16_t tci[FRAME_TAGS_MAX]);
+
+// Where the last 32 bits of the requester's address stand in a frame of this kind.
+uint16_t any_low_at(const struct layout *at, enum pmx_kind kind);
+// The last 32 bits as they stand in a frame, and the sum of their words.
+static inline rte_be32_t any_low(const struct ip_addr *a)
+{
+	rte_be32_t low;
+	__builtin_memcpy(&low, a->b + 12, sizeof(low));
+	return low;
+}
+
+static inline uint32_t any_low_sum(rte_be32_t low)
+{
+	return (low & 0xffff) + (low >> 16);
+}
 
 // A template: no lengths in it, the IPv4 checksum's field holds the folded sum of the header.
 void any_template(struct head *h, const struct layout *at, const struct frame_spec *s);

@@ -47,17 +47,6 @@ static int addr_cmp(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct ip_addr));
 }
 
-// The k-th of a peer's addresses: they differ in their last 32 bits.
-static struct ip_addr source(const struct ip_addr *first, uint32_t k)
-{
-	struct ip_addr a = *first;
-	uint32_t last;
-	memcpy(&last, a.b + sizeof(a.b) - sizeof(last), sizeof(last));
-	last = rte_cpu_to_be_32(rte_be_to_cpu_32(last) + k);
-	memcpy(a.b + sizeof(a.b) - sizeof(last), &last, sizeof(last));
-	return a;
-}
-
 static int open_in(struct queue *q, const struct queue_env *env)
 {
 	const struct hostcfg *cfg = env->cfg;
@@ -75,7 +64,8 @@ static int open_in(struct queue *q, const struct queue_env *env)
 		in->peer[in->peers++] = cfg->tx[i].peer_addr;
 	for (size_t i = 0; i < cfg->rx_count; i++)
 		for (uint32_t k = 0; k < RTE_MAX(cfg->rx[i].peer_sources, 1u); k++)
-			in->peer[in->peers++] = source(&cfg->rx[i].peer_addr, k);
+			in->peer[in->peers++] =
+				source_addr(&cfg->rx[i].peer_addr, cfg->rx[i].peer_sources, k);
 	qsort(in->peer, in->peers, sizeof(*in->peer), addr_cmp);
 	return 0;
 }

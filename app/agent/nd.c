@@ -177,6 +177,18 @@ static enum nd_kind error_kind(uint8_t type)
 	}
 }
 
+size_t nd_addressees(const struct rte_mbuf *m, struct ip_addr whom[2])
+{
+	const struct nd_frame *f = rte_pktmbuf_mtod(m, const struct nd_frame *);
+	if (m->data_len < sizeof(f->head))
+		return 0;
+	memcpy(whom[0].b, f->head.ip.dst_addr, sizeof(whom[0].b));
+	if (m->data_len < offsetof(struct nd_frame, option) || f->head.type != ND_NEIGHBOR_SOLICIT)
+		return 1;
+	memcpy(whom[1].b, f->target, sizeof(whom[1].b));
+	return 2;
+}
+
 struct nd nd_read(const struct nd_self *self, const struct rte_mbuf *m)
 {
 	struct icmp6_frame *f = rte_pktmbuf_mtod(m, struct icmp6_frame *);

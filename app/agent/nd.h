@@ -7,6 +7,7 @@
 #include <rte_mbuf.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct nd_self {
@@ -34,6 +35,9 @@ struct nd {
 	uint32_t mtu;		   // ND_TOO_BIG
 };
 
+// The addresses that a frame may mean us by: its destination, and the target of a solicitation.
+// Returns how many; nothing is judged.
+size_t nd_addressees(const struct rte_mbuf *m, struct ip_addr whom[2]);
 // What a frame of IPv6 and ICMPv6 says. Checksum, hop limit (255 of ND) and lengths are judged.
 struct nd nd_read(const struct nd_self *self, const struct rte_mbuf *m);
 // A solicitation for addr: to mac, or with NULL to all who listen for such an address.

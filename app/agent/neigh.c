@@ -127,7 +127,7 @@ static bool inject(struct neigh_table *t, struct rte_mbuf *m)
 	return false;
 }
 
-static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode,
+static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode, rte_be32_t own_ip,
 		     const struct rte_ether_addr *to, const struct rte_ether_addr *target,
 		     rte_be32_t target_ip)
 {
@@ -141,7 +141,7 @@ static void arp_fill(struct neigh_table *t, struct arp_frame *f, uint16_t opcode
 			 .arp_plen = sizeof(rte_be32_t),
 			 .arp_opcode = rte_cpu_to_be_16(opcode),
 			 .arp_data = { .arp_sha = t->mac,
-				       .arp_sip = addr_be(&t->cfg->addr),
+				       .arp_sip = own_ip,
 				       .arp_tha = *target,
 				       .arp_tip = target_ip } },
 	};
@@ -161,8 +161,8 @@ static bool ask(struct neigh_table *t, const struct hop *n, bool all)
 	}
 	char *d = rte_pktmbuf_append(m, FRAME_MIN_NO_FCS);
 	memset(d, 0, FRAME_MIN_NO_FCS);
-	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST, all ? &broadcast : &n->mac,
-		 &nobody, addr_be(&n->addr));
+	arp_fill(t, (struct arp_frame *)(void *)d, RTE_ARP_OP_REQUEST, addr_be(&t->cfg->addr),
+		 all ? &broadcast : &n->mac, &nobody, addr_be(&n->addr));
 	return inject(t, m);
 }
 
@@ -250,17 +250,17 @@ static void take_arp(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 		return;
 	}
 	enum claim claim = learn(t, &who, &a.arp_data.arp_sha, now_ns);
-	if (claim == CLAIM_STRANGER && ip_eq(&who, &t->cfg->addr)) {
+	if (claim == CLAIM_STRANGER && hostcfg_owns(t->cfg, &who)) {
 		drop(t, m, DROP_OWN);
 		return;
 	}
 	if (claim == CLAIM_REFUSED || a.arp_opcode != RTE_BE16(RTE_ARP_OP_REQUEST) ||
-	    a.arp_data.arp_tip != addr_be(&t->cfg->addr)) {
+	    !hostcfg_owns(t->cfg, &IP4(rte_be_to_cpu_32(a.arp_data.arp_tip)))) {
 		done(t, m, claim);
 		return;
 	}
-	arp_fill(t, f, RTE_ARP_OP_REPLY, &a.arp_data.arp_sha, &a.arp_data.arp_sha,
-		 a.arp_data.arp_sip);
+	arp_fill(t, f, RTE_ARP_OP_REPLY, a.arp_data.arp_tip, &a.arp_data.arp_sha,
+		 &a.arp_data.arp_sha, a.arp_data.arp_sip);
 	inject(t, m);
 }
 
@@ -325,10 +325,11 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 		drop(t, m, DROP_CHECKSUM);
 		return;
 	}
+	rte_be32_t asked = f->ip.dst_addr;
 	f->eth.dst_addr = f->eth.src_addr;
 	f->eth.src_addr = t->mac;
 	f->ip.dst_addr = f->ip.src_addr;
-	f->ip.src_addr = addr_be(&t->cfg->addr);
+	f->ip.src_addr = asked;
 	f->ip.time_to_live = t->cfg->ttl;
 	f->ip.hdr_checksum = 0;
 	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
@@ -338,13 +339,26 @@ static void take_icmp(struct neigh_table *t, struct rte_mbuf *m)
 	inject(t, m);
 }
 
+// As whom of our addresses a frame takes us: the one that is pinged, or asked for.
+static struct nd_self self_of(const struct neigh_table *t, const struct rte_mbuf *m)
+{
+	struct nd_self self = t->self;
+	struct ip_addr told[2];
+	size_t n = nd_addressees(m, told);
+	for (size_t i = 0; i < n; i++)
+		if (hostcfg_owns(t->cfg, &told[i]))
+			self.addr = told[i];
+	return self;
+}
+
 static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_ns)
 {
-	struct nd nd = nd_read(&t->self, m);
+	struct nd_self self = self_of(t, m);
+	struct nd nd = nd_read(&self, m);
 	enum claim claim = CLAIM_STRANGER;
 	if (nd.kind == ND_ASKED || nd.kind == ND_TOLD)
 		claim = learn_nd(t, &nd, now_ns);
-	if (claim == CLAIM_STRANGER && nd.kind != ND_OTHER && ip_eq(&nd.who, &t->self.addr)) {
+	if (claim == CLAIM_STRANGER && nd.kind != ND_OTHER && hostcfg_owns(t->cfg, &nd.who)) {
 		drop(t, m, DROP_OWN);
 		return;
 	}
@@ -352,13 +366,13 @@ static void take_icmp6(struct neigh_table *t, struct rte_mbuf *m, uint64_t now_n
 	case ND_ASKED:
 		if (!ip_none(&nd.who) && !is_one_host(&nd.who, &nd.mac))
 			break;
-		nd_answer(&t->self, m, &nd);
+		nd_answer(&self, m, &nd);
 		inject(t, m);
 		return;
 	case ND_ECHO:
 		if (!is_one_host(&nd.who, &nd.mac))
 			break;
-		nd_echo(&t->self, m, t->cfg->ttl);
+		nd_echo(&self, m, t->cfg->ttl);
 		inject(t, m);
 		return;
 	case ND_TOO_BIG:

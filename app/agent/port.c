@@ -116,7 +116,8 @@ static void hear_groups(const struct port *p, const struct hostcfg *cfg)
 {
 	struct ip_addr group = nd_group(&cfg->addr);
 	struct rte_ether_addr mac = nd_group_mac(&group);
-	if (!ip_is4(&cfg->addr) && rte_eth_dev_set_mc_addr_list(p->id, &mac, 1) != 0)
+	if (!ip_is4(&cfg->addr) &&
+	    (cfg->src_count > 0 || rte_eth_dev_set_mc_addr_list(p->id, &mac, 1) != 0))
 		rte_eth_allmulticast_enable(p->id);
 }
 

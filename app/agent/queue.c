@@ -432,6 +432,8 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	q->cookie_be = rte_cpu_to_be_16(cfg->cookie);
 	q->udp_port_be = rte_cpu_to_be_16(cfg->udp_port);
 	q->addr = cfg->addr;
+	q->src_addr = cfg->src_addr;
+	q->src_count = cfg->src_count;
 	q->at = layout_of(cfg);
 	q->by = hostcfg_sender(cfg);
 	q->plain = layout_is_plain(cfg);

@@ -154,8 +154,10 @@ struct queue {
 	uint16_t shift; // of the pmx header against a plain frame's
 	uint16_t tci[FRAME_TAGS_MAX];
 	struct ip_addr addr, *tx_addr, *rx_addr; // own; of the peers by flow
-	struct any any;				 // where it does not
-	struct frag *frag;			 // where a datagram is more than one frame; owned
+	struct ip_addr src_addr;		 // src_count own ones from here on that ask
+	uint32_t src_count;
+	struct any any;	   // where it does not
+	struct frag *frag; // where a datagram is more than one frame; owned
 
 	// --- receive: the last burst, and how much of it goes back to the pool
 	__attribute__((aligned(64))) struct rte_mbuf *in[BURST_MAX];

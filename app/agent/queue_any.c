@@ -31,9 +31,10 @@ static struct frame_spec spec_of(const struct queue *q, const struct queue_env *
 }
 
 static struct any_expect expect_build(const struct queue *q, const struct queue_env *env,
-				      const struct ip_addr *peer, enum pmx_kind kind)
+				      const struct ip_addr *peer, const struct ip_addr *own,
+				      enum pmx_kind kind)
 {
-	struct frame_spec s = spec_of(q, env, peer, &q->addr, kind);
+	struct frame_spec s = spec_of(q, env, peer, own, kind);
 	struct any_expect e;
 	struct head h;
 	s.dst_mac = env->mac;
@@ -54,7 +55,9 @@ static void put_sum(const struct queue *q, struct head *h)
 static void reply_build(const struct queue *q, const struct queue_env *env, const struct flow_rx *f,
 			struct any_flow *to)
 {
-	struct frame_spec s = spec_of(q, env, &q->addr, &f->peer_addr, PMX_REPLY);
+	struct ip_addr peer = f->peer_addr;
+	memset(peer.b + 12, 0, sizeof(rte_be32_t)); // the stream's
+	struct frame_spec s = spec_of(q, env, &q->addr, &peer, PMX_REPLY);
 	s.src_mac = env->mac;
 	s.dscp = f->dscp;
 	any_template(&to->reply, &q->at, &s);
@@ -114,6 +117,31 @@ static int mixes_build(struct queue *q, const struct queue_env *env)
 	return 0;
 }
 
+static int lows_build(struct queue *q, const struct queue_env *env)
+{
+	const struct hostcfg *cfg = env->cfg;
+	struct any *a = &q->any;
+	a->low[PMX_REQUEST] = table(q->rx_stream_count, sizeof(rte_be32_t), env->socket);
+	a->low[PMX_REPLY] = table(q->tx_stream_all, sizeof(rte_be32_t), env->socket);
+	if (a->low[PMX_REQUEST] == NULL || a->low[PMX_REPLY] == NULL)
+		return -ENOMEM;
+	for (enum pmx_kind kind = PMX_REQUEST; kind <= PMX_REPLY; kind++)
+		a->low_at[kind] = any_low_at(&q->at, kind);
+	for (size_t i = 0; i < cfg->rx_count; i++) {
+		const struct flow_rx *f = &cfg->rx[i];
+		for (uint32_t s = 0; s < f->streams; s++) {
+			struct ip_addr from =
+				source_addr(&f->peer_addr, f->peer_sources, f->peer_tx_first + s);
+			a->low[PMX_REQUEST][f->rx_first + s] = any_low(&from);
+		}
+	}
+	for (uint32_t s = 0; s < q->tx_stream_all; s++) {
+		struct ip_addr own = hostcfg_source(cfg, s);
+		a->low[PMX_REPLY][s] = any_low(&own);
+	}
+	return 0;
+}
+
 int queue_any_build(struct queue *q, const struct queue_env *env)
 {
 	const struct hostcfg *cfg = env->cfg;
@@ -124,20 +152,21 @@ int queue_any_build(struct queue *q, const struct queue_env *env)
 	a->rx_flow = table(cfg->rx_count, sizeof(*a->rx_flow), env->socket);
 	a->size = place = table(2 * (cfg->tx_count + cfg->rx_count), sizeof(*place), env->socket);
 	if (a->tx == NULL || a->tx_flow == NULL || a->rx_flow == NULL || a->size == NULL ||
-	    mixes_build(q, env) != 0)
+	    mixes_build(q, env) != 0 || lows_build(q, env) != 0)
 		return -ENOMEM;
+	const struct ip_addr own = hostcfg_source(cfg, 0);
 	for (enum pmx_kind kind = PMX_REQUEST; kind <= PMX_REPLY; kind++)
 		a->mask[kind] = any_mask(&q->at, kind);
 	for (size_t i = 0; i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
-		a->tx_flow[i].expect = expect_build(q, env, &f->peer_addr, PMX_REPLY);
+		a->tx_flow[i].expect = expect_build(q, env, &f->peer_addr, &own, PMX_REPLY);
 		a->tx_flow[i].shift = f->tx_first - f->peer_rx_first;
 		flow_sizes(q, &a->tx_flow[i], &place, f->req_mix, f->req_bytes, f->rep_mix,
 			   f->rep_bytes, &a->tx_counts);
 	}
 	for (size_t i = 0; i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
-		a->rx_flow[i].expect = expect_build(q, env, &f->peer_addr, PMX_REQUEST);
+		a->rx_flow[i].expect = expect_build(q, env, &f->peer_addr, &cfg->addr, PMX_REQUEST);
 		flow_sizes(q, &a->rx_flow[i], &place, f->req_mix, f->req_bytes, f->rep_mix,
 			   f->rep_bytes, &a->rx_counts);
 		reply_build(q, env, f, &a->rx_flow[i]);
@@ -149,7 +178,8 @@ void queue_any_request(struct queue *q, const struct queue_env *env, uint32_t at
 		       uint32_t stream)
 {
 	const struct flow_tx *f = &env->cfg->tx[flow];
-	struct frame_spec s = spec_of(q, env, &q->addr, &f->peer_addr, PMX_REQUEST);
+	struct ip_addr own = hostcfg_source(env->cfg, f->tx_first + stream);
+	struct frame_spec s = spec_of(q, env, &own, &f->peer_addr, PMX_REQUEST);
 	s.src_mac = env->mac;
 	s.dscp = f->dscp;
 	s.sport = steer_port(env->tx_port, f->tx_first, f->sport_first, stream);
@@ -167,4 +197,6 @@ void queue_any_free(struct queue *q)
 	rte_free(q->any.mix);
 	rte_free(q->any.mix_size);
 	rte_free(q->any.turn);
+	rte_free(q->any.low[PMX_REQUEST]);
+	rte_free(q->any.low[PMX_REPLY]);
 }

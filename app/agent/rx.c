@@ -11,6 +11,21 @@
 
 static const struct ip_addr all_nodes = { { 0xff, 0x02, [15] = 1 } };
 
+static bool is_own(const struct queue *q, const struct ip_addr *a)
+{
+	return ip_eq(a, &q->addr) || source_has(&q->src_addr, q->src_count, a);
+}
+
+// The own address whose group for ND ends as `end`, its last three bytes do; else the first.
+static struct ip_addr own_group(const struct queue *q, const uint8_t *end)
+{
+	struct ip_addr a = q->src_addr;
+	memcpy(a.b + 13, end, 3);
+	if (!is_own(q, &a)) // past a multiple of 2^24
+		a.b[12]++;
+	return nd_group(q->src_count > 0 && is_own(q, &a) ? &a : &q->addr);
+}
+
 enum drop_reason rx_udp_reason(const struct queue *q, const struct rte_mbuf *m, bool piece,
 			       const struct ip_addr *src)
 {
@@ -38,8 +53,10 @@ enum drop_reason rx_udp_reason(const struct queue *q, const struct rte_mbuf *m, 
 	if (i >= (request ? q->rx_stream_count : q->tx_stream_all))
 		return DROP_STREAM;
 	const struct rx_stream *s = request ? &q->request[i] : &q->reply[i];
-	const struct ip_addr *peer = request ? &q->rx_addr[s->flow] : &q->tx_addr[s->flow];
-	if (!ip_eq(peer, src) || s->port != (request ? f->udp.src_port : f->udp.dst_port))
+	struct ip_addr peer = request ? q->rx_addr[s->flow] : q->tx_addr[s->flow];
+	if (request && !q->plain)
+		memcpy(peer.b + 12, &q->any.low[PMX_REQUEST][i], sizeof(rte_be32_t));
+	if (!ip_eq(&peer, src) || s->port != (request ? f->udp.src_port : f->udp.dst_port))
 		return DROP_STREAM;
 	return DROP_REASONS;
 }
@@ -60,7 +77,7 @@ static enum drop_reason ip4_reason(const struct queue *q, const struct rte_mbuf 
 {
 	if (m->data_len < q->at.l3 + sizeof(*ip))
 		return DROP_MALFORMED;
-	if (rte_be_to_cpu_32(ip->dst_addr) != ip4_of(&q->addr))
+	if (!is_own(q, &IP4(rte_be_to_cpu_32(ip->dst_addr))))
 		return DROP_ADDRESS;
 	uint32_t ip_bytes = rte_be_to_cpu_16(ip->total_length);
 	if (ip->version_ihl >> 4 != IPVERSION || ip->version_ihl < RTE_IPV4_VHL_DEF ||
@@ -107,11 +124,11 @@ static bool tags_ok(const struct queue *q, const struct rte_mbuf *m, const uint8
 // To us, or for ND to the group of those whose addresses end as ours.
 static bool is_ours6(const struct queue *q, const struct rte_ipv6_hdr *ip)
 {
-	struct ip_addr group = nd_group(&q->addr);
-	return memcmp(ip->dst_addr, q->addr.b, sizeof(ip->dst_addr)) == 0 ||
-	       (ip->proto == IPPROTO_ICMPV6 &&
-		(memcmp(ip->dst_addr, group.b, sizeof(ip->dst_addr)) == 0 ||
-		 memcmp(ip->dst_addr, all_nodes.b, sizeof(ip->dst_addr)) == 0));
+	struct ip_addr group = own_group(q, ip->dst_addr + 13), dst;
+	memcpy(dst.b, ip->dst_addr, sizeof(dst.b));
+	return is_own(q, &dst) || (ip->proto == IPPROTO_ICMPV6 &&
+				   (memcmp(ip->dst_addr, group.b, sizeof(ip->dst_addr)) == 0 ||
+				    memcmp(ip->dst_addr, all_nodes.b, sizeof(ip->dst_addr)) == 0));
 }
 
 static enum drop_reason ip6_reason(const struct queue *q, const struct rte_mbuf *m,
@@ -128,7 +145,7 @@ static enum drop_reason ip6_reason(const struct queue *q, const struct rte_mbuf 
 	memcpy(src.b, ip->src_addr, sizeof(src.b));
 	if (ip->proto == IPPROTO_ICMPV6)
 		return DROP_REASONS;
-	if (ip_eq(&src, &q->addr))
+	if (is_own(q, &src))
 		return DROP_OWN;
 	switch (ip->proto) {
 	case IPPROTO_FRAGMENT:
@@ -147,7 +164,7 @@ static enum drop_reason ip6_reason(const struct queue *q, const struct rte_mbuf 
 // Which MACs ND goes to besides our own.
 static bool is_group_mac(const struct queue *q, const uint8_t *d)
 {
-	struct ip_addr group = nd_group(&q->addr);
+	struct ip_addr group = own_group(q, d + 3);
 	struct rte_ether_addr mac = nd_group_mac(&group), all = nd_group_mac(&all_nodes);
 	return memcmp(d, &mac, sizeof(mac)) == 0 || memcmp(d, &all, sizeof(all)) == 0;
 }

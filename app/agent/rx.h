@@ -110,7 +110,7 @@ static inline bool rx_is_flows(const struct queue *q, struct rte_mbuf *m, const 
 			return rx_is_expected(f, &t->reply, RX_DPORT_AT, port) &&
 			       rx_len_ok(m, t->reply_len);
 		const struct any_flow *a = &q->any.tx_flow[flow];
-		return any_is_flows(q, m, f, kind, a, port,
+		return any_is_flows(q, m, f, kind, a, s,
 				    any_size_at(&a->reply_sizes, rx_place(f, kind, s)));
 	}
 	const struct rx_flow *r = &q->rx_flow[flow];
@@ -118,7 +118,7 @@ static inline bool rx_is_flows(const struct queue *q, struct rte_mbuf *m, const 
 		return rx_is_expected(f, &r->request, RX_SPORT_AT, port) &&
 		       rx_len_ok(m, r->request_len);
 	const struct any_flow *a = &q->any.rx_flow[flow];
-	return any_is_flows(q, m, f, kind, a, port,
+	return any_is_flows(q, m, f, kind, a, s,
 			    any_size_at(&a->request_sizes, rx_place(f, kind, s)));
 }
 

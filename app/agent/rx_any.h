@@ -37,8 +37,8 @@ static inline void rx_behead(struct rte_mbuf *m)
 
 // f: where a plain frame would begin for its UDP and pmx headers to stand where this frame's do.
 static inline bool any_is_flows(const struct queue *q, struct rte_mbuf *m, const struct frame *f,
-				enum pmx_kind kind, const struct any_flow *flow, rte_be16_t port,
-				const struct size *size)
+				enum pmx_kind kind, const struct any_flow *flow,
+				const struct rx_stream *s, const struct size *size)
 {
 	const struct any_expect *mask = &q->any.mask[kind];
 	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -46,21 +46,25 @@ static inline bool any_is_flows(const struct queue *q, struct rte_mbuf *m, const
 	for (unsigned i = 0; i < HEAD_PARTS; i++)
 		wrong |= (load128(d + sizeof(vec128) * i) ^ flow->expect.part[i]) & mask->part[i];
 	rte_be16_t stream_port = kind == PMX_REQUEST ? f->udp.src_port : f->udp.dst_port;
-	return (wrong[0] | wrong[1]) == 0 && stream_port == port && any_outer_ok(&q->at, d) &&
+	rte_be32_t low = q->any.low[kind][s - q->table[kind].stream];
+	return (wrong[0] | wrong[1]) == 0 && stream_port == s->port &&
+	       load32(d + q->any.low_at[kind]) == low && any_outer_ok(&q->at, d) &&
 	       f->udp.dgram_len == size->udp_len && load16(d + q->at.len) == size->ip_len &&
 	       !(q->at.v6 && f->udp.dgram_cksum == 0) && // RFC 8200, 8.1
 	       ((m->data_len == size->frame_len && m->pkt_len == size->frame_len) ||
 		rx_fit(q, m, size));
 }
 
-// IPv4 alone: the header's checksum with its length, from the sum that a template holds.
-static inline void any_put_lens(uint8_t *d, const struct layout *at, const struct size *size)
+// IPv4 alone: the header's checksum with its length, from the sum that a template holds. `more` is
+// the sum of what else the template has not.
+static inline void any_put_lens(uint8_t *d, const struct layout *at, const struct size *size,
+				uint32_t more)
 {
 	memcpy(d + at->len, &size->ip_len, sizeof(size->ip_len));
 	if (at->v6)
 		return;
 	uint8_t *field = d + at->l3 + offsetof(struct rte_ipv4_hdr, hdr_checksum);
-	uint16_t csum = (uint16_t)~csum_fold((uint64_t)load16(field) + size->ip_len);
+	uint16_t csum = (uint16_t)~csum_fold((uint64_t)load16(field) + size->ip_len + more);
 	memcpy(field, &csum, sizeof(csum));
 }
 
@@ -88,7 +92,7 @@ static inline void any_copy_head(uint8_t *d, const struct head *h, const struct 
 		memcpy(d + i, h->b + i, sizeof(vec128));
 }
 
-// As rx_turn_round: to the plan's address, with the plan's size.
+// As rx_turn_round: to the plan's address, that of the stream, with the plan's size.
 static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, struct frame *f,
 				  const struct any_flow *flow, const struct rx_stream *s,
 				  uint32_t place)
@@ -101,8 +105,11 @@ static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, str
 	const struct size *in = any_size_at(&flow->request_sizes, place),
 			  *out = any_size_at(&flow->reply_sizes, place);
 	uint16_t old = f->udp.dgram_cksum;
+	rte_be32_t to = q->any.low[PMX_REQUEST][s - q->request];
+	uint32_t to_sum = any_low_sum(to);
 	any_copy_head(d, &flow->reply, &q->at);
-	any_put_lens(d, &q->at, out);
+	memcpy(d + q->any.low_at[PMX_REPLY], &to, sizeof(to));
+	any_put_lens(d, &q->at, out, to_sum);
 	f->udp.dst_port = s->port;
 	f->udp.dgram_len = out->udp_len;
 	memcpy(&h, flow->reply.b + q->at.pmx, offsetof(struct pmx_hdr, trial));
@@ -117,6 +124,7 @@ static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, str
 		m->pkt_len = out->frame_len;
 	}
 	if (unlikely(q->csum_hw)) {
+		f->udp.dgram_cksum = csum_fold((uint64_t)f->udp.dgram_cksum + to_sum);
 		any_ask_nic(m, &q->at, d, out);
 	} else if (echo) {
 		uint32_t sum = (uint32_t)(uint16_t)~old + s->turn;
@@ -124,7 +132,8 @@ static inline void any_turn_round(const struct queue *q, struct rte_mbuf *m, str
 		csum = csum != 0 ? csum : 0xffff;
 		f->udp.dgram_cksum = old != 0 ? csum : 0;
 	} else {
-		uint64_t sum = (uint64_t)flow->sum + 2u * out->udp_len + s->port + s->peer_stream;
+		uint64_t sum =
+			(uint64_t)flow->sum + 2u * out->udp_len + s->port + s->peer_stream + to_sum;
 		sum += ((uint32_t)h.trial << 8) + (uint64_t)seq + tsc + h.tsc[2];
 		f->udp.dgram_cksum = csum_udp(sum);
 	}

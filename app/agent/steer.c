@@ -95,8 +95,9 @@ static uint32_t deal(const struct steer_flow *f, const struct chooser *asks,
 	for (uint32_t i = 0; i < pairs; i++)
 		w->head[i] = NONE;
 	for (uint32_t s = f->streams; s-- > 0;) {
-		uint32_t *head = &w->head[(f->asks.first + s) % asks->queues * answers->queues +
-					  (f->answers.first + s) % answers->queues];
+		uint32_t on = s * (f->step > 0 ? f->step : 1);
+		uint32_t *head = &w->head[(f->asks.first + on) % asks->queues * answers->queues +
+					  (f->answers.first + on) % answers->queues];
 		if (port[s] != 0)
 			continue;
 		w->next[s] = *head;
@@ -155,6 +156,28 @@ static struct steer own_of(const struct hostcfg *cfg)
 	return own;
 }
 
+// The streams of one source address after those of the other: a port may serve a stream of each.
+static int ports_of(struct steer_flow f, uint32_t sources, uint16_t *port)
+{
+	const struct ip_addr first = f.src;
+	const struct steer_flow all = f;
+	uint32_t n = sources > 1 ? sources : 1;
+	uint16_t *found = calloc(all.streams, sizeof(*found));
+	int r = found == NULL ? -ENOMEM : 0;
+	for (uint32_t a = 0; r == 0 && a < n && a < all.streams; a++) {
+		f.src = source_addr(&first, n, all.asks.first + a);
+		f.asks.first = all.asks.first + a;
+		f.answers.first = all.answers.first + a;
+		f.streams = (all.streams - a + n - 1) / n;
+		f.step = n;
+		r = steer_ports(&f, found);
+		for (uint32_t i = 0; r == 0 && i < f.streams; i++)
+			port[a + i * n] = found[i];
+	}
+	free(found);
+	return r;
+}
+
 static int fill(struct steer_table *t, const struct hostcfg *cfg)
 {
 	struct steer own = own_of(cfg);
@@ -164,27 +187,31 @@ static int fill(struct steer_table *t, const struct hostcfg *cfg)
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < cfg->tx_count; i++) {
 		const struct flow_tx *f = &cfg->tx[i];
-		r = steer_ports(
-			&(struct steer_flow){ cfg->addr,
-					      f->peer_addr,
-					      cfg->udp_port,
-					      f->sport_first,
-					      f->streams,
-					      { by, f->tx_first },
-					      { peer_of(cfg, f->peer_steer), f->peer_rx_first } },
-			t->tx + f->tx_first);
+		r = ports_of(
+			(struct steer_flow){
+				.src = cfg->src_count > 0 ? cfg->src_addr : cfg->addr,
+				.dst = f->peer_addr,
+				.udp_port = cfg->udp_port,
+				.sport_first = f->sport_first,
+				.streams = f->streams,
+				.asks = { by, f->tx_first },
+				.answers = { peer_of(cfg, f->peer_steer), f->peer_rx_first },
+			},
+			cfg->src_count, t->tx + f->tx_first);
 	}
 	for (size_t i = 0; r == 0 && i < cfg->rx_count; i++) {
 		const struct flow_rx *f = &cfg->rx[i];
-		r = steer_ports(
-			&(struct steer_flow){ f->peer_addr,
-					      cfg->addr,
-					      cfg->udp_port,
-					      f->sport_first,
-					      f->streams,
-					      { peer_of(cfg, f->peer_steer), f->peer_tx_first },
-					      { by, f->rx_first } },
-			t->rx + f->rx_first);
+		r = ports_of(
+			(struct steer_flow){
+				.src = f->peer_addr,
+				.dst = cfg->addr,
+				.udp_port = cfg->udp_port,
+				.sport_first = f->sport_first,
+				.streams = f->streams,
+				.asks = { peer_of(cfg, f->peer_steer), f->peer_tx_first },
+				.answers = { by, f->rx_first },
+			},
+			f->peer_sources, t->rx + f->rx_first);
 	}
 	return r;
 }

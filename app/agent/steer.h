@@ -33,6 +33,7 @@ struct steer_flow {
 	uint16_t sport_first;
 	uint32_t streams;
 	struct steer_end asks, answers;
+	uint32_t step; // from the index of a stream to that of the next, at both ends; 0 = 1
 };
 
 // Toeplitz hash of a frame as NICs take it, over addresses and ports.

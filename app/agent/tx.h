@@ -64,7 +64,7 @@ static inline void tx_build_any(const struct queue *q, uint32_t i, struct rte_mb
 	uint8_t *d = rte_pktmbuf_mtod(m, uint8_t *);
 	struct frame *f = queue_frame(q, m);
 	memcpy(d, h, sizeof(*h)); // behind the header it has zeros, as the payload
-	any_put_lens(d, &q->at, size);
+	any_put_lens(d, &q->at, size, 0);
 	f->udp.dgram_len = size->udp_len;
 	memcpy(f->pmx.seq, &seq_be, sizeof(seq_be));
 	tsc_put(&f->pmx, tsc);

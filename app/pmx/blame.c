@@ -33,7 +33,8 @@ static size_t host_of(const struct matrix *m, const struct ip_addr *addr)
 {
 	size_t i = 0;
 
-	while (i < m->host_count && !ip_eq(&m->host[i].addr, addr))
+	while (i < m->host_count && !ip_eq(&m->host[i].addr, addr) &&
+	       !source_has(&m->host[i].src_addr, m->host[i].src_count, addr))
 		i++;
 	return i;
 }

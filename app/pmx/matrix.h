@@ -58,6 +58,8 @@ struct matrix_host {
 	char role[16]; // "server" | "client" | "": for cabled vdevs (memif, vhost/virtio)
 	struct ip_addr addr;
 	unsigned prefix_len;
+	struct ip_addr src_addr; // src_count addresses from here on ask; none, 0 = addr does
+	uint32_t src_count;
 	struct ip_addr gateway;	  // none = there is none
 	uint16_t vlan[VLANS_MAX]; // outer first
 	size_t vlan_count;
@@ -71,8 +73,8 @@ struct matrix_host {
 	bool idle_set;
 	struct pos pos, machine_at; // of the names
 	struct { // of the values, in the host or in defaults; line 0 = not written
-		struct pos ssh, device, driver, role, addr, gateway, queues, lcores, mtu, idle,
-			vlan, pcp;
+		struct pos ssh, device, driver, role, addr, addrs, gateway, queues, lcores, mtu,
+			idle, vlan, pcp;
 	} at;
 };
 

@@ -145,36 +145,6 @@ static int set_role(const struct yaml_doc *d, const struct yaml_item *v, void *o
 	return role_read(d, v, h->role, sizeof(h->role), e);
 }
 
-// Neither unspecified, loopback nor multicast; RFC 4291, 2.4.
-static bool is_unicast(const struct ip_addr *a)
-{
-	static const struct ip_addr loopback = { { [15] = 1 } };
-	uint32_t four = ip4_of(a);
-
-	if (ip_is4(a))
-		return four >> 24 != 0 && four >> 24 != 127 && four >> 28 < 0xe;
-	return !ip_none(a) && !ip_eq(a, &loopback) && a->b[0] != 0xff;
-}
-
-// The subnet's own addresses: IPv4's network and broadcast, IPv6's of its routers (RFC
-// 4291, 2.6.1); point-to-point links have none (RFC 3021, RFC 6164). NULL = a host's.
-static const char *subnet_end(const struct ip_addr *a, unsigned prefix_len)
-{
-	bool zeros = true, ones = true;
-
-	if (prefix_len + 1 >= ip_bits(a))
-		return NULL;
-	for (unsigned i = prefix_len + 128 - ip_bits(a); i < 128; i++) {
-		bool bit = a->b[i / 8] >> (7 - i % 8) & 1;
-
-		zeros = zeros && !bit;
-		ones = ones && bit;
-	}
-	if (zeros)
-		return ip_is4(a) ? "network" : "routers'";
-	return ones && ip_is4(a) ? "broadcast" : NULL;
-}
-
 static int set_addr(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
 {
 	struct matrix_host *h = obj;
@@ -184,17 +154,22 @@ static int set_addr(const struct yaml_doc *d, const struct yaml_item *v, void *o
 		return ret;
 	if (parse_ip_prefix(v->text, &h->addr, &h->prefix_len, e) < 0)
 		return yaml_wrap(d, v->pos, "addr", e);
-	if (!is_unicast(&h->addr))
+	if (!addr_is_unicast(&h->addr))
 		return pos_fail(d->file, v->pos, e,
 				"addr '%s': not an address of a host: expected a unicast one, as "
 				"198.18.0.1/24",
 				v->text);
-	const char *whose = subnet_end(&h->addr, h->prefix_len);
+	const char *whose = addr_subnet_end(&h->addr, h->prefix_len);
 	if (whose != NULL)
 		return pos_fail(d->file, v->pos, e,
 				"addr '%s': the %s address of its subnet: expected a host's",
 				v->text, whose);
 	return 0;
+}
+
+static int set_addrs(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
+{
+	return addrs_read(d, v, obj, e);
 }
 
 static int set_gateway(const struct yaml_doc *d, const struct yaml_item *v, void *obj,
@@ -264,7 +239,7 @@ struct host_draft {
 
 // The first rows: what belongs to a machine, and what no two ports share.
 #define MACHINE_KEYS 2
-#define OWN_KEYS 4
+#define OWN_KEYS 5
 #define HOST_AT(field) offsetof(struct matrix_host, at.field)
 // clang-format off
 static const struct yaml_key host_key[] = {
@@ -272,6 +247,7 @@ static const struct yaml_key host_key[] = {
 	  .pos = offsetof(struct host_draft, ports_at) },
 	{ .name = "ssh", .type = YAML_TYPE_CALL, .set = set_ssh, .pos = HOST_AT(ssh) },
 	{ .name = "addr", .type = YAML_TYPE_CALL, .set = set_addr, .pos = HOST_AT(addr) },
+	{ .name = "addrs", .type = YAML_TYPE_CALL, .set = set_addrs, .pos = HOST_AT(addrs) },
 	{ .name = "role", .type = YAML_TYPE_CALL, .set = set_role, .pos = HOST_AT(role) },
 	{ .name = "device", .type = YAML_TYPE_CALL, .set = set_device, .pos = HOST_AT(device) },
 	{ .name = "driver", .type = YAML_TYPE_CALL, .set = set_driver, .pos = HOST_AT(driver) },
@@ -303,7 +279,7 @@ static const struct yaml_table defaults_table = {
 };
 
 // The data port that a host or one of its ports is.
-static int host_check(const struct yaml_doc *d, const struct matrix_host *h, struct err *e)
+static int host_check(const struct yaml_doc *d, struct matrix_host *h, struct err *e)
 {
 	if (h->at.addr.line == 0)
 		return pos_fail(d->file, h->pos, e,
@@ -328,6 +304,9 @@ static int host_check(const struct yaml_doc *d, const struct matrix_host *h, str
 			"'%s'",
 			gateway, addr, h->prefix_len, h->name);
 	}
+	int ret = addrs_settle(d, h, e);
+	if (ret < 0)
+		return ret;
 	if (h->at.pcp.line != 0 && h->vlan_count == 0)
 		return pos_fail(
 			d->file, h->at.pcp, e,

@@ -27,6 +27,17 @@ struct draft {
 // Letters, digits and what is in `also`; not empty, and not beginning with '-' or '.'.
 bool name_ok(const char *s, const char *also);
 
+// Neither unspecified, loopback nor multicast; RFC 4291, 2.4.
+bool addr_is_unicast(const struct ip_addr *a);
+// The subnet's own addresses: IPv4's network and broadcast, IPv6's of its routers (RFC 4291,
+// 2.6.1); point-to-point links have none (RFC 3021, RFC 6164). NULL = a host's.
+const char *addr_subnet_end(const struct ip_addr *a, unsigned prefix_len);
+// The addresses that a host asks from: as written, and once its own is known.
+int addrs_read(const struct yaml_doc *d, const struct yaml_item *v, struct matrix_host *h,
+	       struct err *e);
+int addrs_settle(const struct yaml_doc *d, struct matrix_host *h, struct err *e);
+// That no two hosts have one of them.
+int draft_addrs(const struct yaml_doc *d, const struct draft *draft, struct err *e);
 // What no two hosts may share. Leaves the index in the order of names.
 int draft_twins(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // Defaults and hosts, with all that can be said of hosts alone. Fills the index.

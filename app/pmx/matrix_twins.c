@@ -147,7 +147,9 @@ int draft_twins(const struct yaml_doc *d, struct draft *draft, struct err *e)
 				"machine, or 'ports:'",
 				h->ssh, twin->name, twin->at.ssh.line);
 	twin_find(draft, cmp_name, false, &twin); // the order that the index is searched in
-	int ret = names_check(d, draft, e);
+	int ret = draft_addrs(d, draft, e);
+	if (ret == 0)
+		ret = names_check(d, draft, e);
 	for (size_t i = 0; ret == 0 && i < draft->m.host_count; i += draft->m.host[i].ports)
 		ret = machine_check(d, &draft->m.host[i], e);
 	return ret;

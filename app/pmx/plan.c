@@ -98,6 +98,8 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 		.addr = h->addr,
 		.prefix_len = (uint8_t)h->prefix_len,
 		.gateway = h->gateway,
+		.src_addr = h->src_addr,
+		.src_count = h->src_count,
 		.vlan_count = h->vlan_count,
 		.pcp = (uint8_t)h->pcp,
 		.ttl = (uint8_t)m->traffic.ttl,
@@ -262,6 +264,16 @@ static int mtu_check(const struct matrix *m, const char *what, uint32_t bytes, s
 			from->port.mtu == to->port.mtu ? " and another number of tags" : "");
 }
 
+// Whether all addresses that d asks from are in the subnet of s (near), or all outside: one next
+// hop is kept for them.
+static bool sources_are(const struct matrix_host *d, const struct matrix_host *s, bool near)
+{
+	struct ip_addr last = source_addr(&d->src_addr, d->src_count, d->src_count - 1);
+
+	return d->src_count == 0 || (ip_same_net(&s->addr, &d->src_addr, s->prefix_len) == near &&
+				     ip_same_net(&s->addr, &last, s->prefix_len) == near);
+}
+
 static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struct err *e)
 {
 	const struct matrix_host *s = &m->host[src], *d = &m->host[dst];
@@ -273,7 +285,15 @@ static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struc
 				"IPv4 or both IPv6",
 				ip_str(&d->addr, to, sizeof(to)), s->name,
 				ip_str(&s->addr, from, sizeof(from)));
-	if (ip_same_net(&s->addr, &d->addr, s->prefix_len) || !ip_none(&s->gateway))
+	bool near = ip_same_net(&s->addr, &d->addr, s->prefix_len);
+	if (!sources_are(d, s, near))
+		return pos_fail(m->file, d->at.addrs, e,
+				"addrs: host '%s' reaches some of them by a gateway and '%s' "
+				"without, or the other way round: expected all to be in one subnet "
+				"of '%s/%u'",
+				s->name, ip_str(&d->addr, to, sizeof(to)),
+				ip_str(&s->addr, from, sizeof(from)), s->prefix_len);
+	if (near || !ip_none(&s->gateway))
 		return 0;
 	return pos_fail(
 		m->file, s->at.addr, e,
@@ -422,6 +442,8 @@ static int flow_share(const struct matrix *m, struct plan *p, const struct plan_
 {
 	struct flow_tx *tx = &p->host[f->src].tx[f->tx_slot];
 	struct flow_rx *rx = &p->host[f->dst].rx[f->rx_slot];
+	const struct matrix_host *s = &m->host[f->src];
+	bool many = s->src_count > 0;
 
 	*tx = (struct flow_tx){
 		.peer_addr = m->host[f->dst].addr,
@@ -439,8 +461,8 @@ static int flow_share(const struct matrix *m, struct plan *p, const struct plan_
 		.layer = f->layer,
 	};
 	*rx = (struct flow_rx){
-		.peer_addr = m->host[f->src].addr,
-		.peer_sources = 1,
+		.peer_addr = many ? s->src_addr : s->addr,
+		.peer_sources = many ? s->src_count : 1,
 		.req_bytes = f->req_bytes,
 		.rep_bytes = f->rep_bytes,
 		.req_mix = req_mix(m),

@@ -372,20 +372,93 @@ static void a_rotation_lasts_one_cycle(void **state)
 	}
 }
 
+// Addresses that a host asks from, in each way of saying them.
+static void many_addresses(void **state)
+{
+	static const struct {
+		const char *addr, *addrs, *first;
+		uint32_t count;
+	} t[] = {
+		{ "198.18.0.9/24", "20", "198.18.0.9", 20 },
+		{ "198.18.0.9/16", "198.18.1.1-198.18.1.250", "198.18.1.1", 250 },
+		{ "198.18.0.9/16", "198.18.1.200-198.18.2.9", "198.18.1.200", 66 },
+		{ "198.18.0.9/16", "198.18.1.0/24", "198.18.1.1", 254 },
+		{ "198.18.0.9/24", "198.18.0.77/28", "198.18.0.65", 14 },
+		{ "198.18.0.9/24", "198.18.0.9-198.18.0.9", "198.18.0.9", 1 },
+		{ "2001:2::9/64", "2001:2::1:0/112", "2001:2::1:1", 65535 },
+		{ "2001:2::9/64", "2001:2::f-2001:2::1e", "2001:2::f", 16 },
+	};
+	static const struct {
+		const char *addr, *addrs, *msg;
+	} bad[] = {
+#define FORM                                                                                   \
+	": expected how many from 'addr' on, as 250, or which, as 198.18.1.1-198.18.1.250 or " \
+	"198.18.1.128/25, at most 65536 of them"
+		{ "198.18.0.9/24", "0", "addrs '0'" FORM },
+		{ "198.18.0.9/24", "65537", "addrs '65537'" FORM },
+		{ "198.18.0.9/24", "198.18.0.9", "addrs '198.18.0.9'" FORM },
+		{ "198.18.0.9/24", "198.18.0.9-198.18.0.8", "addrs '198.18.0.9-198.18.0.8'" FORM },
+		{ "198.18.0.9/24", "198.18.0.9-2001:2::1", "addrs '198.18.0.9-2001:2::1'" FORM },
+		{ "198.18.0.9/8", "198.18.0.0/15", "addrs '198.18.0.0/15'" FORM },
+		{ "198.18.0.9/24", "250",
+		  "addrs: 250 from 198.18.0.9 to 198.18.1.2: expected hosts' addresses in "
+		  "198.18.0.9/24, the subnet of 'a'" },
+		{ "198.18.0.9/24", "247",
+		  "addrs: 247 from 198.18.0.9 to 198.18.0.255: expected hosts' addresses in "
+		  "198.18.0.9/24, the subnet of 'a'" },
+		{ "198.18.0.9/24", "2001:2::1-2001:2::9",
+		  "addrs: 9 from 2001:2::1 to 2001:2::9: expected hosts' addresses in "
+		  "198.18.0.9/24, the subnet of 'a'" },
+		{ "198.18.0.9/24", "198.18.0.250-198.18.0.254",
+		  "addrs: 198.18.0.250 to 198.18.0.254: the gateway '198.18.0.254' is among "
+		  "them: expected none of another's" },
+		{ "198.18.0.9/24", "192",
+		  "addrs: '198.18.0.200' of host 'b' is one of host 'a', too: expected each to "
+		  "be one host's" },
+	};
+	char text[512], msg[512], first[IP_STR_MAX];
+	struct err e = { 0 };
+	struct matrix m;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		bool v6 = strchr(t[i].addr, ':') != NULL;
+
+		snprintf(text, sizeof(text),
+			 "pmx: 1\ndefaults: {device: eth1, driver: af_packet}\nhosts:\n"
+			 "  a: {addr: '%s', addrs: '%s'}\n  b: {addr: '%s'}\ntraffic: {rate: 1}\n",
+			 t[i].addr, t[i].addrs, v6 ? "2001:2::ffff:1/64" : "198.18.0.200/16");
+		if (matrix_parse("FILE", text, strlen(text), &m, &e) < 0)
+			fail_msg("%s: %s", t[i].addrs, e.msg);
+		assert_string_equal(ip_str(&m.host[0].src_addr, first, sizeof(first)), t[i].first);
+		assert_int_equal(m.host[0].src_count, t[i].count);
+		assert_int_equal(m.host[1].src_count, 0);
+		matrix_free(&m);
+	}
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		int col =
+			snprintf(text, sizeof(text), "  a: {addr: '%s', addrs: ", bad[i].addr) + 1;
+
+		snprintf(msg, sizeof(msg), "FILE:4:%d: %s", col, bad[i].msg);
+		snprintf(text, sizeof(text),
+			 "pmx: 1\ndefaults: {device: eth1, driver: af_packet}\nhosts:\n"
+			 "  a: {addr: '%s', addrs: '%s', gateway: 198.18.0.254}\n"
+			 "  b: {addr: 198.18.0.200/16}\ntraffic: {rate: 1}\n",
+			 bad[i].addr, bad[i].addrs);
+		assert_int_equal(matrix_parse("FILE", text, strlen(text), &m, &e), -EINVAL);
+		assert_string_equal(e.msg, msg);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_rotation_lasts_one_cycle),
-		cmocka_unit_test(bad_files),
-		cmocka_unit_test(deep_nesting),
-		cmocka_unit_test(deep_indentation),
-		cmocka_unit_test(file_errors),
-		cmocka_unit_test(every_key),
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(frame_sizes),
-		cmocka_unit_test(device_kinds),
-		cmocka_unit_test(remote_dirs),
-		cmocka_unit_test(examples),
+		cmocka_unit_test(many_addresses),   cmocka_unit_test(a_rotation_lasts_one_cycle),
+		cmocka_unit_test(bad_files),	    cmocka_unit_test(deep_nesting),
+		cmocka_unit_test(deep_indentation), cmocka_unit_test(file_errors),
+		cmocka_unit_test(every_key),	    cmocka_unit_test(defaults),
+		cmocka_unit_test(frame_sizes),	    cmocka_unit_test(device_kinds),
+		cmocka_unit_test(remote_dirs),	    cmocka_unit_test(examples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

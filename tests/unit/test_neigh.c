@@ -246,6 +246,42 @@ static void pings(void **state)
 	rig_drop(r);
 }
 
+// All addresses that a host asks from are its own: asked for, pinged, and nobody else's.
+static void many_addresses_are_ours(void **state)
+{
+	struct rig *r = rig_make();
+	void *obj = NULL;
+	(void)state;
+	r->cfg.src_addr = IP4(OWN + 0x100);
+	r->cfg.src_count = 20;
+	struct rte_ether_addr to;
+	resolve(r, MS);
+	for (uint32_t i = 0; i < 21; i++) {
+		rte_be32_t asked = rte_cpu_to_be_32(OWN + 0x100 + i);
+		says(r, RTE_ARP_OP_REQUEST, STRANGER, &thief_mac)->arp_data.arp_tip = asked;
+		neigh_poll(&r->table, 2 * MS);
+		assert_int_equal(rte_ring_dequeue(r->queue.inject, &obj) == 0, i < 20);
+		if (i == 20)
+			break;
+		const struct arp *f = rte_pktmbuf_mtod((struct rte_mbuf *)obj, const struct arp *);
+		assert_int_equal(f->arp.arp_opcode, RTE_BE16(RTE_ARP_OP_REPLY));
+		assert_int_equal(f->arp.arp_data.arp_sip, asked);
+		assert_memory_equal(&f->arp.arp_data.arp_sha, &own_mac, sizeof(own_mac));
+		rte_pktmbuf_free(obj);
+	}
+	assert_int_equal(r->table.drop[DROP_SLOW], 1);
+	ping(r, STRANGER, &thief_mac)->ip.dst_addr = rte_cpu_to_be_32(OWN + 0x105);
+	neigh_poll(&r->table, 2 * MS);
+	assert_int_equal(rte_ring_dequeue(r->queue.inject, &obj), 0);
+	assert_int_equal(rte_pktmbuf_mtod((struct rte_mbuf *)obj, struct ping *)->ip.src_addr,
+			 rte_cpu_to_be_32(OWN + 0x105));
+	rte_pktmbuf_free(obj);
+	says(r, RTE_ARP_OP_REQUEST, OWN + 0x113, &thief_mac);
+	assert_int_equal(sent(r, 2 * MS, &to), 0);
+	assert_int_equal(r->table.drop[DROP_OWN], 1);
+	rig_drop(r);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +290,7 @@ static int run(void)
 		cmocka_unit_test(requests_for_us_are_answered),
 		cmocka_unit_test(others_are_counted),
 		cmocka_unit_test(pings),
+		cmocka_unit_test(many_addresses_are_ours),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,9 @@ static void plan_holds(const struct plan *p)
 		assert_string_equal(tx->peer, d->host);
 		assert_string_equal(rx->peer, s->host);
 		assert_true(ip_eq(&tx->peer_addr, &d->addr));
-		assert_true(ip_eq(&rx->peer_addr, &s->addr));
+		struct ip_addr from = hostcfg_source(s, 0);
+		assert_true(ip_eq(&rx->peer_addr, &from));
+		assert_int_equal(rx->peer_sources, s->src_count > 0 ? s->src_count : 1);
 		assert_int_equal(tx->tx_first, f->tx_first);
 		assert_int_equal(tx->peer_rx_first, f->rx_first);
 		assert_int_equal(rx->rx_first, f->rx_first);
@@ -149,6 +151,31 @@ static void pair_dscp(void **state)
 		    "'{rate: 100k}'");
 	planned_bad(RACK "traffic:\n  rate: 1k\n  cells: {a: {b: {dspc: ef}}}\n",
 		    "FILE:10:19: unknown key 'dspc' in cell: did you mean 'dscp'?");
+}
+
+// Where a host asks from goes to it and to all who answer it.
+static void sources(void **state)
+{
+	struct planned p;
+
+	(void)state;
+	planned_good(&p, "pmx: 1\ndefaults: {device: eth1, driver: af_packet}\nhosts:\n"
+			 "  a: {addr: 198.18.0.1/16, addrs: 198.18.1.1-198.18.1.250}\n"
+			 "  b: {addr: 198.18.0.2/16}\n"
+			 "traffic: {rate: 1k, streams: 600}\n");
+	assert_int_equal(p.plan.host[0].src_count, 250);
+	assert_int_equal(p.plan.host[1].src_count, 0);
+	assert_int_equal(p.plan.host[1].rx[0].peer_sources, 250);
+	plan_holds(&p.plan);
+	configs_read(&p.plan);
+	planned_free(&p);
+	planned_bad("pmx: 1\ndefaults: {device: eth1, driver: af_packet}\nhosts:\n"
+		    "  a: {addr: 198.18.0.1/16, addrs: 198.18.0.3-198.18.1.9}\n"
+		    "  b: {addr: 198.18.0.2/24, gateway: 198.18.0.254}\n"
+		    "traffic: {rate: 1k}\n",
+		    "FILE:4:35: addrs: host 'b' reaches some of them by a gateway and '198.18.0.1' "
+		    "without, or the other way round: expected all to be in one subnet of "
+		    "'198.18.0.2/24'");
 }
 
 // A window goes to the pairs without a rate, and needs one.
@@ -439,17 +466,12 @@ static void limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mesh),
-		cmocka_unit_test(unpaced),
-		cmocka_unit_test(pair_dscp),
-		cmocka_unit_test(windows),
-		cmocka_unit_test(same_input_same_bytes),
-		cmocka_unit_test(source_ports),
-		cmocka_unit_test(steering),
-		cmocka_unit_test(excluded),
-		cmocka_unit_test(local_cpus),
-		cmocka_unit_test(gateways),
-		cmocka_unit_test(line_rates),
+		cmocka_unit_test(mesh),		cmocka_unit_test(unpaced),
+		cmocka_unit_test(pair_dscp),	cmocka_unit_test(sources),
+		cmocka_unit_test(windows),	cmocka_unit_test(same_input_same_bytes),
+		cmocka_unit_test(source_ports), cmocka_unit_test(steering),
+		cmocka_unit_test(excluded),	cmocka_unit_test(local_cpus),
+		cmocka_unit_test(gateways),	cmocka_unit_test(line_rates),
 		cmocka_unit_test(limits),
 	};
 

@@ -126,7 +126,8 @@ static void refused(void **state)
 		{ "  a: {addr: 198.18.0.1/24, ports: {p0: {addr: 198.18.0.2/24}}}\n",
 		  "FILE:4:13: addr: host 'a' has ports: expected each to have its own" },
 		{ "  a: {ports: {p0: {addr: 198.18.0.1/24, ssh: h}}}\n",
-		  "FILE:4:41: unknown key 'ssh' in port: expected one of addr, role, device, "
+		  "FILE:4:41: unknown key 'ssh' in port: expected one of addr, addrs, role, "
+		  "device, "
 		  "driver, gateway, vlan, pcp, queues, lcores, mtu, hugepages, idle" },
 		{ "  a: {ports: {p0: }}\n",
 		  "FILE:4:15: host 'a.p0': addr is missing: expected its data address, as 'addr: "
