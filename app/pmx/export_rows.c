@@ -1,10 +1,12 @@
 #include "export.h"
 
+#include "export_sizes.h"
 #include "sum_host.h"
 #include "sum_part.h"
 
 #include "units.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +43,7 @@ struct walk { // of one host
 	const struct result *r;
 	const struct sum_host *h;
 	const char *name, *port;
+	struct export_sizes sizes;
 	uint64_t now_ns;
 	bool percentiles;
 	export_each each;
@@ -95,12 +98,15 @@ static double set_layer(struct export_row *row, const struct walk *w, uint32_t l
 }
 
 // A result does not say what its frames have before UDP: those of untagged IPv4.
-static double wire_mbps(const struct walk *w, double pps, uint32_t payload_bytes)
+static void set_way(const struct walk *w, const struct export_way *way, double pps, double *size,
+		    double *mbps)
 {
 	uint64_t mtu = w->r->port.mtu;
 	struct sender by = { .mtu = mtu != COUNTER_UNKNOWN ? (uint32_t)mtu : 0 };
+	struct export_mean mean = export_size_mean(&w->sizes, way, &by);
 
-	return pps * 8 * datagram_l1_bytes(&by, 0, payload_bytes) / BPS_PER_MBPS;
+	*size = mean.bytes;
+	*mbps = pps * 8 * mean.l1_bytes / BPS_PER_MBPS;
 }
 
 static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t trial)
@@ -109,9 +115,9 @@ static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t t
 	struct export_row row = row_of(w, "tx", trial);
 	double on_s = set_layer(&row, w, f->layer, trial);
 
+	struct export_way way = { f->req_bytes, f->req_mix, f->rep_mix, false, c->by_size, false };
+
 	row.peer = f->peer;
-	row.size = f->req_bytes;
-	row.rep_size = f->rep_bytes;
 	row.streams = f->streams;
 	row.target_pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
 	row.sent = c->sent;
@@ -122,9 +128,11 @@ static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t t
 	row.late_back = c->late;
 	row.off_queue = c->off_queue;
 	row.pps = per_second(c->sent, on_s);
-	row.mbps = wire_mbps(w, row.pps, f->req_bytes);
+	set_way(w, &way, row.pps, &row.size, &row.mbps);
 	row.rep_pps = per_second(c->returned, on_s);
-	row.rep_mbps = wire_mbps(w, row.rep_pps, f->rep_bytes);
+	way.bytes = f->rep_bytes;
+	way.reply = way.second = true;
+	set_way(w, &way, row.rep_pps, &row.rep_size, &row.rep_mbps);
 	row.loss_pct = loss_share_pct(loss_between(c->sent, c->returned), c->sent);
 	row.rtt = c->rtt;
 	if (w->percentiles && c->rtt != NULL)
@@ -138,9 +146,10 @@ static int put_rx(const struct walk *w, const struct result_flow_rx *f, size_t t
 	struct export_row row = row_of(w, "rx", trial);
 	double on_s = set_layer(&row, w, f->layer, trial);
 
+	struct export_way way = { f->req_bytes, f->req_mix, f->rep_mix, false, c->by_size, false };
+	double replied_mbps;
+
 	row.peer = f->peer;
-	row.size = f->req_bytes;
-	row.rep_size = f->rep_bytes;
 	row.delivered = c->delivered;
 	row.replied = c->replied;
 	row.reply_unsent = c->reply_unsent;
@@ -148,7 +157,10 @@ static int put_rx(const struct walk *w, const struct result_flow_rx *f, size_t t
 	row.reordered_forward = c->reordered;
 	row.late_forward = c->late;
 	row.pps = per_second(c->delivered, on_s);
-	row.mbps = wire_mbps(w, row.pps, f->req_bytes);
+	set_way(w, &way, row.pps, &row.size, &row.mbps);
+	way.bytes = f->rep_bytes;
+	way.reply = way.second = true;
+	set_way(w, &way, NAN, &row.rep_size, &replied_mbps);
 	return w->each(&row, w->arg, w->e);
 }
 
@@ -267,7 +279,7 @@ int export_result(const struct summary_input *in, const struct summary *s, size_
 {
 	const struct matrix_host *m = &in->matrix->host[host];
 	const struct result *r = in->result[host];
-	const struct walk w = {
+	struct walk w = {
 		.r = r,
 		.h = &s->host[host],
 		.name = m->name,
@@ -280,8 +292,13 @@ int export_result(const struct summary_input *in, const struct summary *s, size_
 	};
 	int rc = 0;
 
-	if (w.h->measured && (scopes & SCOPE_FLOW))
-		rc = walk_flows(&w);
+	if (w.h->measured && (scopes & SCOPE_FLOW)) {
+		rc = export_sizes_init(&w.sizes, r) < 0
+			     ? err_set(e, ENOMEM, "out of memory for the sizes of host '%s'",
+				       w.name)
+			     : walk_flows(&w);
+		export_sizes_free(&w.sizes);
+	}
 	if (rc >= 0 && w.h->measured && (scopes & SCOPE_QUEUE))
 		rc = walk_queues(&w);
 	if (rc >= 0 && (scopes & (SCOPE_HOST | SCOPE_PORT)))

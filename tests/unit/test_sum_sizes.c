@@ -1,4 +1,5 @@
 // What a summary says by size, and the wire's rate that follows from it, against closed forms.
+#include "export.h"
 #include "lives.h"
 #include "summary.h"
 
@@ -184,6 +185,46 @@ static void lives_have_the_same_mixes(void **state)
 	mesh_run_free(&other);
 }
 
+static int see_row(const struct export_row *row, void *arg, struct err *e)
+{
+	struct export_row *seen = arg;
+
+	(void)e;
+	if (row->kind != NULL && strcmp(row->kind, "measure") == 0 && strcmp(row->dir, "tx") == 0)
+		seen[0] = *row;
+	if (row->kind != NULL && strcmp(row->kind, "measure") == 0 && strcmp(row->dir, "rx") == 0)
+		seen[1] = *row;
+	return 0;
+}
+
+// Rows of one host: what went out and came in, by its own counters.
+static void exported(void **state)
+{
+	struct mesh_run r;
+	struct summary s;
+	struct err e = { 0 };
+	struct export_row seen[2];
+	double out = 0, back = 0;
+
+	(void)state;
+	seen[0] = seen[1] = export_blank;
+	make(&r);
+	lose_forward(&r, 1, 0, 100);
+	mesh_summarize(&r, &s);
+	struct summary_input in = mesh_input(&r);
+	assert_int_equal(export_result(&in, &s, 0, SCOPE_FLOW, false, see_row, seen, &e), 0);
+	for (size_t i = 0; i < 3; i++)
+		out += 1000 * weight[i] * l1[i];
+	for (size_t i = 3; i < 5; i++)
+		back += 1000 * weight[i] * l1[i];
+	assert_near(seen[0].mbps, 8e-6 * out / WINDOW_S, 1e-9);
+	assert_near(seen[0].rep_mbps, 8e-6 * (back - 100 * l1[3]) / WINDOW_S, 1e-9);
+	assert_near(seen[0].size, (7 * 18.0 + 4 * 548 + 1472) / 12, 1e-9);
+	assert_near(seen[1].mbps, 8e-6 * out / WINDOW_S, 1e-9);
+	summary_free(&s);
+	mesh_run_free(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_host_is_missing),
 		cmocka_unit_test(more_arrived_than_was_sent),
 		cmocka_unit_test(lives_have_the_same_mixes),
+		cmocka_unit_test(exported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
