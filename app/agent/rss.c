@@ -150,6 +150,14 @@ void rss_claim(uint16_t port, const struct hostcfg *cfg, struct claim *c)
 	*c = (struct claim){ .steered = cfg->port.queues == 1 };
 	if (c->steered)
 		return;
+	// Only the first fragment has ports: a rule by ports would part it from the others.
+	bool by_ports = cfg->port.steering == STEER_RSS || cfg->port.steering == STEER_RULES ||
+			cfg->port.steering == STEER_LEARNED;
+	if (by_ports && hostcfg_fragments(cfg)) {
+		c->steered = no(c, "fragments come in by their addresses, without ports");
+		fprintf(stderr, "pmx-agent: replies may come in on any queue: %s\n", c->why);
+		return;
+	}
 	switch (cfg->port.steering) {
 	case STEER_LEARNED:
 	case STEER_PAIRS:

@@ -152,8 +152,13 @@ def drop_last(lab, version, port_rule, every):
 @pytest.mark.parametrize("version", [4, 6])
 def test_lost_fragment(lab, write, version):
     """A datagram that lost one of its fragments is lost, no more and no less, in the direction in
-    which it was; frames of the wire are counted as they are."""
+    which it was; frames of the wire are counted as they are. All fragments of a datagram come to one
+    of several queues."""
     matrix = tree(lab, version, False, request=9000, reply=4000)
+    matrix["defaults"]["queues"] = 2
+    for host in matrix["hosts"].values():
+        host.pop("lcores", None)
+    matrix["traffic"]["streams"] = 4
     matrix["traffic"].update(pattern="cells", cells={"h1": {"h2": 60}, "h3": {"h1": 60}})
     matrix["traffic"].pop("rate", None)
 
