@@ -262,7 +262,9 @@ static int report(const struct flood *f, double seconds)
 			      (json_int_t)f->pings, "pongs", (json_int_t)f->pongs, "asks",
 			      (json_int_t)f->asks, "udp", (json_int_t)f->udp, "strangers",
 			      (json_int_t)f->strangers, "missed", (json_int_t)s.tp_drops);
-	return j != NULL && json_dumpf(j, stdout, JSON_INDENT(1)) == 0 ? 0 : 1;
+	int bad = j == NULL || json_dumpf(j, stdout, JSON_INDENT(1)) != 0;
+	json_decref(j);
+	return bad;
 }
 
 static int usage(void)
