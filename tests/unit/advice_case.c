@@ -332,6 +332,13 @@ static void others_busy(struct mesh_run *r)
 	r->result[1].cpu_pct = 70;
 }
 
+static void ports_busy(struct mesh_run *r) // a and b are ports of one box
+{
+	others_busy(r);
+	r->matrix.host[0].ports = r->matrix.host[1].ports = 2;
+	r->matrix.host[1].first = 0;
+}
+
 static void agents_busy(struct mesh_run *r) // three, on one box
 {
 	for (size_t h = 0; h < r->hosts; h++) {
@@ -423,6 +430,10 @@ const struct advice_case advice_case[] = {
 	{ "dead row", all_dead, SILENT, NULL, NULL },
 	{ "box busy", others_busy, FIRES,
 	  "others take 61 % of all CPUs of b: the box is busy 70 %, its busiest core 98 %, where "
+	  "the agent takes 36 % of one of 4",
+	  "'lcores' in lab.yaml" },
+	{ "box busy", ports_busy, FIRES,
+	  "others take 52 % of all CPUs of b: the box is busy 70 %, its busiest core 98 %, where "
 	  "the agent takes 36 % of one of 4",
 	  "'lcores' in lab.yaml" },
 	{ "box busy", agents_busy, SILENT, NULL, NULL },

@@ -114,6 +114,7 @@ struct pair {
 	struct nic an, bn;
 	enum steering a_by, b_by;
 	uint32_t streams, tx_first, rx_first;
+	uint32_t sources; // of a, from its address on; 0 = one
 };
 
 static uint16_t queue_of(enum steering by, const struct nic *n, const struct ip_addr *src,
@@ -162,6 +163,7 @@ static uint16_t *ports_of(const struct pair *p)
 			      .sport_first = 49152,
 			      .rx_first = p->rx_first,
 			      .peer_tx_first = p->tx_first,
+			      .peer_sources = p->sources,
 			      .peer_steer = chosen(p->a_by) && p->an.queues > 1 };
 	struct hostcfg a = { .steer = &bs, .steer_count = tx.peer_steer, .tx = &tx, .tx_count = 1 };
 	struct hostcfg b = { .steer = &as, .steer_count = rx.peer_steer, .rx = &rx, .rx_count = 1 };
@@ -169,6 +171,8 @@ static uint16_t *ports_of(const struct pair *p)
 	struct err e = { 0 };
 	port_of(&a, p->a, p->a_by, &p->an);
 	port_of(&b, p->b, p->b_by, &p->bn);
+	a.src_addr = p->sources > 0 ? a.addr : (struct ip_addr){ 0 };
+	a.src_count = p->sources;
 	assert_int_equal(steer_open(&at, &a, &e), 0);
 	assert_int_equal(steer_open(&bt, &b, &e), 0);
 	uint16_t *port = calloc(p->streams, sizeof(*port));
@@ -185,13 +189,16 @@ static uint16_t *ports_of(const struct pair *p)
 // How many streams arrive elsewhere than planned, there and back.
 static void judge(const struct pair *p, const uint16_t *port, uint32_t *forward, uint32_t *back)
 {
-	struct ip_addr a = ip(p->a), b = ip(p->b);
-	bool *taken = calloc(1 << 16, sizeof(*taken));
+	struct ip_addr first = ip(p->a), b = ip(p->b);
+	uint32_t n = p->sources > 0 ? p->sources : 1;
+	bool *taken = calloc((size_t)n << 16, sizeof(*taken));
 	assert_non_null(taken);
 	*forward = *back = 0;
 	for (uint32_t s = 0; s < p->streams; s++) {
-		assert_true(port[s] >= 49152 && !taken[port[s]]);
-		taken[port[s]] = true;
+		uint32_t from = (p->tx_first + s) % n;
+		struct ip_addr a = source_addr(&first, n, from);
+		assert_true(port[s] >= 49152 && !taken[from << 16 | port[s]]);
+		taken[from << 16 | port[s]] = true;
 		*forward += queue_of(p->b_by, &p->bn, &a, &b, port[s], PORT) !=
 			    (p->rx_first + s) % p->bn.queues;
 		*back += queue_of(p->a_by, &p->an, &b, &a, PORT, port[s]) !=
@@ -224,6 +231,7 @@ static void every_stream_there_and_back(void **state)
 					  .a_by = STEER_RSS,
 					  .b_by = STEER_RSS,
 					  .streams = k % 3 ? 16 : 37,
+					  .sources = (uint32_t)(k % 4 * (k + 3)),
 					  .tx_first = (uint32_t)(7 * k),
 					  .rx_first = (uint32_t)(i + 3 * k) };
 			uint32_t forward, back;
