@@ -110,6 +110,19 @@ static const struct jm_row port_row[] = {
 #undef AT
 static const struct jm_map port_map = JM_MAP(port_row, struct hostcfg);
 
+// The members of `pacing`, likewise.
+#define AT(member) JM_AT(struct hostcfg, pacing.member)
+static const struct jm_row pacing_row[] = {
+	{ "burst", JM_UINT, AT(burst), .min = 1, .max = PACING_BURST_MAX },
+	{ "spacing", JM_ENUM, AT(spacing), .name = spacing_name, .names = SPACINGS },
+	{ "seed", JM_UINT, AT(seed), .max = PACING_SEED_MAX },
+	{ "ramp_from", JM_DOUBLE, AT(ramp.from), .max = 1 },
+	{ "ramp_ns", JM_UINT, AT(ramp.over_ns), .max = RAMP_MAX_NS },
+	{ "ramp_steps", JM_UINT, AT(ramp.steps), .max = RAMP_STEPS_MAX },
+};
+#undef AT
+static const struct jm_map pacing_map = JM_MAP(pacing_row, struct hostcfg);
+
 #define AT(member) JM_AT(struct hostcfg, member)
 #define COUNT(member) .count = offsetof(struct hostcfg, member)
 static const struct jm_row hostcfg_row[] = {
@@ -144,6 +157,7 @@ static const struct jm_row hostcfg_row[] = {
 	{ "drain_ns", JM_UINT, AT(drain_ns), .max = TIME_MAX_NS },
 	{ "layers", JM_UINT, AT(rotation.layers), .max = ROTATION_LAYERS_MAX },
 	{ "dwell_ns", JM_UINT, AT(rotation.dwell_ns) },
+	{ "pacing", JM_OBJECT, .map = &pacing_map },
 	{ "interval_ns", JM_UINT, AT(interval_ns), .max = TIME_MAX_NS },
 	{ "lease_ns", JM_UINT, AT(lease_ns), .max = TIME_MAX_NS },
 	{ "resolve_ns", JM_UINT, AT(resolve_ns), .max = TIME_MAX_NS },
@@ -247,6 +261,21 @@ static int check_sources(const char *what, const struct ip_addr *first, uint32_t
 		return 0;
 	return err_set(e, EINVAL, "$.%s: %u addresses from %s on: there are not so many", what,
 		       count, ip_str(first, text, sizeof(text)));
+}
+
+static int check_ramp(const struct hostcfg *c, struct err *e)
+{
+	const struct ramp *r = &c->pacing.ramp;
+
+	if (r->steps == 1)
+		return err_set(e, EINVAL, "$.pacing.ramp_steps: 1: expected 0 or 2 to %u",
+			       RAMP_STEPS_MAX);
+	if (r->over_ns > 0 && c->rotation.layers > 0)
+		return err_set(e, EINVAL,
+			       "$.pacing.ramp_ns: %" PRIu64 ": expected 0 with layers, which would "
+			       "have other rates each",
+			       r->over_ns);
+	return 0;
 }
 
 // Addresses of one host's frames are of one family.
@@ -363,7 +392,9 @@ static int check(const struct hostcfg *c, struct err *e)
 	for (size_t i = 0; ret == 0 && i < c->rx_count; i++)
 		ret = check_sources("rx[].peer_addr", &c->rx[i].peer_addr, c->rx[i].peer_sources,
 				    e);
-	return ret < 0 ? ret : check_rotation(c, e);
+	if (ret == 0)
+		ret = check_rotation(c, e);
+	return ret < 0 ? ret : check_ramp(c, e);
 }
 
 struct ip_addr source_addr(const struct ip_addr *first, uint32_t count, uint32_t i)

@@ -5,6 +5,7 @@
 #include "datagram.h"
 #include "err.h"
 #include "ip_addr.h"
+#include "pacing.h"
 #include "rotation.h"
 #include "size_mix.h"
 
@@ -159,6 +160,7 @@ struct hostcfg {
 	uint64_t warmup_ns, duration_ns, drain_ns;
 	// Of the measured trial; in the warm-up the first layer sends.
 	struct rotation rotation;
+	struct pacing pacing; // of the flows that have a rate
 	uint64_t interval_ns; // of the report rows; 0 = none
 	uint64_t lease_ns;    // the agent ends itself when not renewed for so long; 0 = no lease
 	uint64_t resolve_ns;  // how long neighbours may take to answer

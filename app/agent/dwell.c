@@ -1,5 +1,7 @@
 #include "dwell.h"
 
+#include "arrival.h"
+
 // Golden-ratio steps keep the phases of hosts and queues apart for any number of them; away from 0
 // and 1, so that rounding never moves a packet over a boundary.
 static double phase_of(const struct queue *q)
@@ -38,8 +40,7 @@ static uint64_t layer_first_due(const struct queue *q, uint32_t layer, uint64_t 
 	const struct queue_layer *l = &q->layer[layer];
 	uint64_t first = UINT64_MAX;
 	for (uint32_t g = l->first; g < l->first + l->count; g++) {
-		double interval = (double)q->pace.group[g].interval.tsc;
-		uint64_t due = start + (uint64_t)(phase_of(q) * interval);
+		uint64_t due = pace_first_due(&q->pace, &q->pace.group[g], start, phase_of(q));
 		first = due < first ? due : first;
 	}
 	return q->window.layer[layer].count > 0 ? start : first;
@@ -82,7 +83,7 @@ static void open_dwell(struct queue *q, uint64_t start, uint64_t end, bool keep)
 	q->window.on = &q->window.layer[layer];
 	pace_select(&q->pace, q->layer[layer].first, q->layer[layer].count);
 	if (q->dwell >= q->dwell_first + q->layer_count) {
-		pace_shift(&q->pace, start - boundary(q, q->dwell - q->layer_count + 1));
+		pace_shift(&q->pace, boundary(q, q->dwell - q->layer_count + 1), start);
 		keep = true;
 	}
 	pace_open(&q->pace, start, end < trial_end ? end : trial_end, phase_of(q), keep);
@@ -120,6 +121,12 @@ static void book_backlog(struct queue *q)
 	struct tx_counts *tx = q->trial[q->current].tx;
 	for (uint32_t i = q->pace.first; i < q->pace.first + q->pace.count; i++) {
 		struct pace_group *g = &q->pace.group[i];
+		if (g->arrival != NULL) {
+			uint32_t stream, burst;
+			while ((burst = arrival_skip(&q->pace, g, &stream)) > 0)
+				tx[q->tx[stream].flow].unsent += burst;
+			continue;
+		}
 		uint64_t n = pace_backlog(g, q->pace.end);
 		if (n == 0)
 			continue;

@@ -1,5 +1,7 @@
 #include "pace.h"
 
+#include "arrival.h"
+
 #include "clock.h"
 
 #include <errno.h>
@@ -70,10 +72,22 @@ void pace_select(struct pace *p, uint32_t first, uint32_t count)
 	p->count = count;
 }
 
-void pace_shift(struct pace *p, uint64_t tsc)
+void pace_shift(struct pace *p, uint64_t from, uint64_t to)
 {
-	for (uint32_t i = p->first; i < p->first + p->count; i++)
-		p->group[i].due.tsc += tsc;
+	for (uint32_t i = p->first; i < p->first + p->count; i++) {
+		if (p->group[i].arrival != NULL)
+			arrival_shift(p, &p->group[i], from, to);
+		else
+			p->group[i].due.tsc += to - from;
+	}
+}
+
+uint64_t pace_first_due(const struct pace *p, const struct pace_group *g, uint64_t start,
+			double phase)
+{
+	if (g->arrival != NULL)
+		return arrival_first_due(p, g, start, phase);
+	return start + (uint64_t)(phase * (double)g->interval.tsc);
 }
 
 void pace_open(struct pace *p, uint64_t start, uint64_t end, double phase, bool keep)
@@ -83,9 +97,13 @@ void pace_open(struct pace *p, uint64_t start, uint64_t end, double phase, bool 
 		g->parked = false;
 		if (keep && !pace_unpaced(g))
 			continue;
-		g->due.tsc = start + (uint64_t)(phase * (double)g->interval.tsc);
-		g->due.frac = 0;
 		g->gate = 0;
+		if (g->arrival != NULL) {
+			arrival_open(p, g, start, phase);
+			continue;
+		}
+		g->due.tsc = pace_first_due(p, g, start, phase);
+		g->due.frac = 0;
 	}
 	p->end = end;
 	heap_build(p);
@@ -101,7 +119,7 @@ void pace_move_end(struct pace *p, uint64_t end)
 
 uint64_t pace_backlog(const struct pace_group *g, uint64_t end)
 {
-	if (pace_unpaced(g) || g->due.tsc >= end)
+	if (!pace_even(g) || g->due.tsc >= end)
 		return 0;
 	double interval = (double)g->interval.tsc + g->interval.frac / 4294967296.0;
 	return 1 + (uint64_t)((double)(end - 1 - g->due.tsc) / interval);
@@ -129,5 +147,6 @@ void pace_free(struct pace *p)
 {
 	free(p->group);
 	free(p->heap);
+	free(p->arrival);
 	*p = (struct pace){ 0 };
 }

@@ -1,5 +1,6 @@
 #include "queue.h"
 
+#include "arrival.h"
 #include "frag.h"
 #include "rx.h"
 #include "steer.h"
@@ -306,22 +307,28 @@ static struct order *order_streams(const struct hostcfg *cfg, uint16_t id, uint3
 	return o;
 }
 
-static bool new_group(const struct order *o, uint32_t i)
+// Streams whose gaps are uniform cannot share a group (arrival.h).
+static bool new_group(const struct hostcfg *cfg, const struct order *o, uint32_t i)
 {
-	return i == 0 || o[i].rate != o[i - 1].rate || o[i].layer != o[i - 1].layer;
+	return i == 0 || o[i].rate != o[i - 1].rate || o[i].layer != o[i - 1].layer ||
+	       (cfg->pacing.spacing == SPACING_UNIFORM && o[i].rate != RATE_UNPACED);
 }
 
-static int build_groups(struct queue *q, const struct order *o, uint32_t n)
+static int build_groups(struct queue *q, const struct hostcfg *cfg, const struct order *o,
+			uint32_t n)
 {
 	uint32_t groups = 0, paced = 0;
 	while (paced < n && o[paced].window == 0)
-		groups += new_group(o, paced++);
+		groups += new_group(cfg, o, paced++);
 	if (pace_alloc(&q->pace, groups) != 0)
+		return -ENOMEM;
+	if (!pacing_is_plain(&cfg->pacing) &&
+	    arrival_alloc(&q->pace, &cfg->pacing, q->phase_index) != 0)
 		return -ENOMEM;
 	groups = 0;
 	for (uint32_t i = 0; i < paced; i++) {
 		struct queue_layer *l = &q->layer[o[i].layer];
-		if (new_group(o, i)) {
+		if (new_group(cfg, o, i)) {
 			q->pace.group[groups].first = i;
 			if (l->count++ == 0)
 				l->first = groups;
@@ -394,7 +401,7 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 	if (r == 0)
 		r = alloc_trials(q);
 	if (r == 0)
-		r = build_groups(q, o, q->tx_stream_count);
+		r = build_groups(q, cfg, o, q->tx_stream_count);
 	if (r == 0)
 		r = build_windows(q, cfg, o, q->tx_stream_count);
 	if (r == 0) {
@@ -469,6 +476,14 @@ struct queue *queue_create(const struct queue_env *env, uint16_t id, struct err 
 	return q;
 }
 
+static void set_rate(struct pace *p, struct pace_group *g, double pps, double tsc_hz)
+{
+	if (p->arrival != NULL)
+		arrival_set_rate(p, g, pps, tsc_hz);
+	else
+		pace_set_rate(g, pps, tsc_hz);
+}
+
 void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, double tsc_hz)
 {
 	double per_ns = tsc_hz / 1e9;
@@ -481,11 +496,13 @@ void queue_arm(struct queue *q, const struct hostcfg *cfg, uint64_t start_tsc, d
 		t->end = at;
 		t->close = at + (uint64_t)((double)cfg->drain_ns * per_ns);
 	}
+	q->pace.ramp_start = q->rotation_start;
+	q->pace.ramp_tsc = (double)cfg->pacing.ramp.over_ns * per_ns;
 	for (uint32_t i = 0; i < q->pace.group_count; i++) {
 		struct pace_group *g = &q->pace.group[i];
 		double rate = stream_rate(&cfg->tx[q->tx[g->first].flow]);
 		if (rate != RATE_UNPACED)
-			pace_set_rate(g, rate * g->count, tsc_hz);
+			set_rate(&q->pace, g, rate * g->count, tsc_hz);
 	}
 	q->tsc_per_ns = per_ns;
 	q->pace.slack = (uint64_t)(PACE_SLACK_NS * per_ns);
@@ -503,6 +520,7 @@ void queue_skip(struct queue *q, uint64_t gone)
 {
 	uint64_t start = q->trial[0].start;
 	q->rotation_start -= gone;
+	q->pace.ramp_start -= gone;
 	for (uint32_t i = 0; i < q->trial_count; i++) {
 		struct queue_trial *t = &q->trial[i];
 		t->start = less(t->start, start, gone);

@@ -1,6 +1,7 @@
 // Requests: streams that are due, built from their templates into one burst.
 #pragma once
 
+#include "arrival.h"
 #include "clock.h"
 #include "out.h"
 #include "queue.h"
@@ -97,15 +98,50 @@ static inline uint64_t tx_stamp(const struct queue *q, uint64_t *now, uint32_t i
 	return *now;
 }
 
+// One burst of a group with an arrival, which also says whose turn it is. Out of the way of all
+// others.
+static __rte_unused __rte_noinline uint32_t tx_arrivals(struct queue *q, struct pace_group *g,
+							uint64_t now, uint32_t room, bool plain)
+{
+	struct rte_mbuf **m = out_tail(q);
+	struct pace_group before = *g;
+	struct arrival arrival = *g->arrival;
+	uint32_t stream[BURST_MAX];
+	uint32_t n = arrival_take(&q->pace, g, now, room, stream);
+	if (unlikely(rte_mempool_get_bulk(q->tx_pool, (void **)m, n) != 0)) {
+		*g->arrival = arrival;
+		*g = before;
+		q->drop[DROP_NOMBUF] += n;
+		return 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		tx_build_at(q, stream[i], m[i], tx_stamp(q, &now, i), false, plain);
+		m[i]->hash.usr = stream[i];
+	}
+	out_add(q, n);
+	hist_record_n(q->trial[q->current].lateness, tsc_scale_ns(now - before.due.tsc, q->ns_mult),
+		      n);
+	return n;
+}
+
 // One burst of group g. Returns the number of requests, 0 when there is no mbuf: they stay due.
 static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t now, uint32_t room,
 				bool plain)
 {
+	struct pace_time due = g->due;
+	uint64_t gate = g->gate;
+	bool even = pace_even(g);
+	uint32_t n;
+	if (even)
+		n = pace_take_even(&q->pace, g, now, room);
+	else if (g->arrival == NULL)
+		n = pace_take_unpaced(g, now, room);
+	else
+		return tx_arrivals(q, g, now, room, plain);
 	struct rte_mbuf **m = out_tail(q);
-	struct pace_group before = *g;
-	uint32_t n = pace_take(&q->pace, g, now, room);
 	if (unlikely(rte_mempool_get_bulk(q->tx_pool, (void **)m, n) != 0)) {
-		*g = before;
+		g->due = due;
+		g->gate = gate;
 		q->drop[DROP_NOMBUF] += n;
 		return 0;
 	}
@@ -118,9 +154,9 @@ static inline uint32_t tx_group(struct queue *q, struct pace_group *g, uint64_t 
 	g->cursor = stream - g->first;
 	out_add(q, n);
 	// the oldest of the burst stands for all of it: an upper bound
-	if (!pace_unpaced(&before)) {
+	if (even) {
 		struct hist *h = q->trial[q->current].lateness;
-		hist_record_n(h, tsc_scale_ns(now - before.due.tsc, q->ns_mult), n);
+		hist_record_n(h, tsc_scale_ns(now - due.tsc, q->ns_mult), n);
 	}
 	return n;
 }

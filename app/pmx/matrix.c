@@ -17,6 +17,7 @@
 #define DAY_NS (86400 * SECOND_NS)
 #define DURATION_DEFAULT_NS (10 * SECOND_NS)
 #define DURATION_MAX_NS (365 * DAY_NS)
+#define GAP_MIN_NS 100
 
 const char *const pattern_name[PATTERN_COUNT] = {
 	[PATTERN_MESH] = "mesh",
@@ -98,6 +99,13 @@ static int set_dscp(const struct yaml_doc *d, const struct yaml_item *v, void *o
 	return dscp_read(d, v, &draft->m.traffic.dscp, e);
 }
 
+static int set_ramp(const struct yaml_doc *d, const struct yaml_item *v, void *obj, struct err *e)
+{
+	struct draft *draft = obj;
+
+	return ramp_read(d, v, &draft->m.traffic.pacing.ramp, e);
+}
+
 #define FIELD(field) YAML_FIELD(struct draft, m.field)
 #define AT(field) offsetof(struct draft, m.traffic.at.field)
 
@@ -143,6 +151,13 @@ static const struct yaml_key traffic_key[] = {
 	  .pos = AT(equal_layers) },
 	{ .name = "hub", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, hub), .pos = AT(hub) },
 	{ .name = "rate", .type = YAML_TYPE_CALL, .set = set_rate, .pos = AT(rate) },
+	{ .name = "burst", .type = YAML_TYPE_UINT, FIELD(traffic.pacing.burst), .min = 1,
+	  .max = PACING_BURST_MAX, .pos = AT(burst) },
+	{ .name = "gap", .type = YAML_TYPE_DURATION, FIELD(traffic.gap_ns), .min = GAP_MIN_NS,
+	  .max = DAY_NS, .pos = AT(gap) },
+	{ .name = "spacing", .type = YAML_TYPE_WORD, FIELD(traffic.pacing.spacing),
+	  .words = spacing_name, .word_count = SPACINGS, .pos = AT(spacing) },
+	{ .name = "ramp", .type = YAML_TYPE_CALL, .set = set_ramp, .pos = AT(ramp) },
 	{ .name = "cells", .type = YAML_TYPE_ITEM, YAML_FIELD(struct draft, cells), .pos = AT(cells) },
 };
 // clang-format on
@@ -207,7 +222,8 @@ static void defaults_fill(struct matrix *m, const char *file)
 			     .ttl = TTL_DEFAULT,
 			     .port = 5300,
 			     .streams = 1,
-			     .seed = 1 },
+			     .seed = 1,
+			     .pacing = { .burst = 1 } },
 		.timing = { .warmup_ns = SECOND_NS,
 			    .drain_ns = SECOND_NS,
 			    .interval_ns = SECOND_NS,
@@ -274,6 +290,9 @@ static int draft_build(const struct yaml_doc *d, struct draft *draft, struct err
 	if (ret < 0)
 		return ret;
 	ret = draft_sizes(d, draft, e);
+	if (ret < 0)
+		return ret;
+	ret = gap_settle(d, draft, e);
 	if (ret < 0)
 		return ret;
 	ret = draft_cells(d, draft, e);

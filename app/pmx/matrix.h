@@ -128,11 +128,14 @@ struct matrix {
 		uint64_t seed;	// of the choice of peers
 		// Rotation: the layers of `peers` flows a host change every dwell_ns; 0 = none.
 		uint64_t dwell_ns;
-		bool equal_layers; // the last layer is padded to `peers`
-		bool *hub;	   // owned, [host_count]; NULL with patterns that have none
+		bool equal_layers;    // the last layer is padded to `peers`
+		bool *hub;	      // owned, [host_count]; NULL with patterns that have none
+		struct pacing pacing; // its seed is the one above
+		uint64_t gap_ns;      // between bursts: says the rate; 0 = the rate says it
 		struct {
 			struct pos request, reply, streams, window, pattern, rate, cells;
 			struct pos peers, seed, dwell, equal_layers, hub;
+			struct pos burst, gap, spacing, ramp;
 		} at;
 	} traffic;
 	struct {

@@ -50,6 +50,11 @@ int draft_sizes(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // "100k", "max", "50%".
 int rate_read(const struct yaml_doc *d, const struct yaml_item *value, struct rate *rate,
 	      double *line_pct, struct err *e);
+// "10s", or {over: 10s, from: 10%, steps: 5}.
+int ramp_read(const struct yaml_doc *d, const struct yaml_item *value, struct ramp *ramp,
+	      struct err *e);
+// A gap that is given as a time is a rate.
+int gap_settle(const struct yaml_doc *d, struct draft *draft, struct err *e);
 // "server", "client".
 int role_read(const struct yaml_doc *d, const struct yaml_item *value, char *role, size_t size,
 	      struct err *e);

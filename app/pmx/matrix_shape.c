@@ -27,8 +27,9 @@ static int rate_check(const struct yaml_doc *d, const struct draft *draft, struc
 			m->host[0].name, m->host[1].name);
 	if (m->traffic.pattern == PATTERN_CELLS && rate)
 		return pos_fail(d->file, m->traffic.at.rate, e,
-				"rate: has no effect with 'pattern: cells': remove it, or say "
-				"'pattern: mesh'");
+				"%s: has no effect with 'pattern: cells': remove it, or say "
+				"'pattern: mesh'",
+				m->traffic.gap_ns > 0 ? "gap" : "rate");
 	return 0;
 }
 
@@ -36,6 +37,7 @@ static int rate_check(const struct yaml_doc *d, const struct draft *draft, struc
 static int needs_check(const struct yaml_doc *d, const struct matrix *m, struct err *e)
 {
 	bool mesh = m->traffic.pattern == PATTERN_MESH, peers = m->traffic.at.peers.line != 0;
+	bool drawn = m->traffic.pacing.spacing != SPACING_EVEN;
 	const struct {
 		const char *key;
 		struct pos pos;
@@ -43,7 +45,8 @@ static int needs_check(const struct yaml_doc *d, const struct matrix *m, struct 
 		const char *need;
 	} rule[] = {
 		{ "peers", m->traffic.at.peers, mesh, "'pattern: mesh'" },
-		{ "seed", m->traffic.at.seed, peers, "'peers:', which it chooses" },
+		{ "seed", m->traffic.at.seed, peers || drawn,
+		  "'peers:' or 'spacing:', for which it draws" },
 		{ "dwell", m->traffic.at.dwell, peers, "'peers:', as many flows as a layer has" },
 		{ "equal_layers", m->traffic.at.equal_layers, m->traffic.at.dwell.line != 0,
 		  "'dwell:', the time of a layer" },
@@ -57,6 +60,15 @@ static int needs_check(const struct yaml_doc *d, const struct matrix *m, struct 
 					"%s: has no effect without %s: remove it, or say that",
 					rule[i].key, rule[i].need);
 	return 0;
+}
+
+static int ramp_check(const struct yaml_doc *d, const struct matrix *m, struct err *e)
+{
+	if (m->traffic.at.ramp.line == 0 || m->traffic.dwell_ns == 0)
+		return 0;
+	return pos_fail(d->file, m->traffic.at.ramp, e,
+			"ramp: with 'dwell:' each layer would be sent at another rate: keep one of "
+			"the two");
 }
 
 static int hosts_check(const struct yaml_doc *d, const struct matrix *m, struct err *e)
@@ -131,6 +143,8 @@ int draft_shape(const struct yaml_doc *d, struct draft *draft, struct err *e)
 
 	if (ret == 0)
 		ret = needs_check(d, &draft->m, e);
+	if (ret == 0)
+		ret = ramp_check(d, &draft->m, e);
 	if (ret == 0)
 		ret = hosts_check(d, &draft->m, e);
 	return ret == 0 && has_hubs(draft->m.traffic.pattern) ? hubs_read(d, draft, e) : ret;

@@ -82,6 +82,15 @@ static int mixes_fill(const struct matrix *m, struct hostcfg *c, struct err *e)
 		       : 0;
 }
 
+// Where nothing is drawn the seed is none: another one is no other config.
+static struct pacing pacing_of(const struct matrix *m)
+{
+	struct pacing p = m->traffic.pacing;
+
+	p.seed = p.spacing == SPACING_EVEN ? 0 : m->traffic.seed;
+	return p;
+}
+
 static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c, struct err *e)
 {
 	const struct matrix *m = in->matrix;
@@ -108,6 +117,7 @@ static int host_fill(const struct plan_input *in, size_t host, struct hostcfg *c
 		.duration_ns = in->duration_ns,
 		.drain_ns = m->timing.drain_ns,
 		.rotation = matrix_rotation(m),
+		.pacing = pacing_of(m),
 		.interval_ns = m->timing.interval_ns,
 		.lease_ns = in->lease_ns,
 		.resolve_ns = m->timing.resolve_ns,
@@ -418,6 +428,31 @@ static int window_check(const struct matrix *m, const struct plan *p, struct err
 			m->traffic.window);
 }
 
+// What spreads requests over time needs a rate to do it with.
+static int pacing_check(const struct matrix *m, const struct plan *p, struct err *e)
+{
+	const struct {
+		const char *key;
+		struct pos pos;
+		bool said;
+	} key[] = {
+		{ "burst", m->traffic.at.burst, m->traffic.pacing.burst > 1 },
+		{ "spacing", m->traffic.at.spacing, m->traffic.pacing.spacing != SPACING_EVEN },
+		{ "ramp", m->traffic.at.ramp, m->traffic.pacing.ramp.over_ns > 0 },
+	};
+
+	for (size_t i = 0; i < p->flow_count; i++)
+		if (p->flow[i].rate_pps != RATE_UNPACED)
+			return 0;
+	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++)
+		if (key[i].said)
+			return pos_fail(m->file, key[i].pos, e,
+					"%s: every pair is unpaced, and sends what its port takes: "
+					"expected a rate, or no %s",
+					key[i].key, key[i].key);
+	return 0;
+}
+
 static int flows_decide(const struct plan_input *in, struct plan *p, struct cursor *cursor,
 			struct err *e)
 {
@@ -435,7 +470,9 @@ static int flows_decide(const struct plan_input *in, struct plan *p, struct curs
 		ret = flow_decide(in, p, &pair[i], cursor, &p->flow[i], e);
 	p->flow_count = count;
 	free(pair);
-	return ret < 0 ? ret : window_check(in->matrix, p, e);
+	if (ret == 0)
+		ret = window_check(in->matrix, p, e);
+	return ret < 0 || in->excluded != NULL ? ret : pacing_check(in->matrix, p, e);
 }
 
 static int flow_share(const struct matrix *m, struct plan *p, const struct plan_flow *f)

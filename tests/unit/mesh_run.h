@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define assert_near(got, want, most) assert_true(fabs((got) - (want)) <= (most))
-
 struct mesh_spec {
 	size_t hosts;
 	size_t queues;	    // of each host; 0 = 1

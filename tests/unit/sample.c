@@ -97,6 +97,7 @@ void sample_hostcfg(struct hostcfg *c)
 		.duration_ns = 10000000000,
 		.drain_ns = 1000000001,
 		.rotation = { .layers = 9, .dwell_ns = 1000000005 },
+		.pacing = { .burst = 1 },
 		.interval_ns = 1000000002,
 		.lease_ns = 1000000003,
 		.resolve_ns = 1000000004,

@@ -172,6 +172,16 @@ static void refused(void **state)
 		  "$.dwell_ns: 999999: expected 1000000 to 86400000000000 with layers, else 0" },
 		{ "layers", "8", "$.tx[0].layer: 8: expected less than layers, 8" },
 		{ "rx.0.layer", "9", "$.rx[0].layer: 9: expected less than layers, 9" },
+		// pacing
+		{ "pacing.burst", "0", "$.pacing.burst: 0: expected an integer from 1 to 65536" },
+		{ "pacing.spacing", "\"odd\"",
+		  "$.pacing.spacing: \"odd\": expected one of \"even\" \"uniform\" \"poisson\"" },
+		{ "pacing.ramp_from", "1.5",
+		  "$.pacing.ramp_from: 1.5: expected a number from 0 to 1" },
+		{ "pacing.ramp_steps", "1", "$.pacing.ramp_steps: 1: expected 0 or 2 to 1000" },
+		{ "pacing.ramp_ns", "10000000",
+		  "$.pacing.ramp_ns: 10000000: expected 0 with layers, which would have other "
+		  "rates each" },
 		// rates
 		{ "tx.0.window", "8",
 		  "$.tx[0].window: 8: expected 0 with a rate, or rate_pps \"max\"" },

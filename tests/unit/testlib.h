@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define assert_near(got, want, most) assert_true(fabs((got) - (want)) <= (most)) // <math.h>
 
 // A file of tests/data/, or of any absolute path; owned, NUL-terminated.
 char *data_read(const char *name, size_t *len);

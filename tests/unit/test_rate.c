@@ -1,0 +1,159 @@
+// What the matrix says of rates and of how they are spread over time, and what the plan makes of
+// it.
+#include "plan.h"
+
+#include "testlib.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const drivers[] = { TEST_DATA "/../../drivers-config", NULL };
+
+struct case_plan {
+	struct matrix matrix;
+	struct profile profile[2];
+	struct plan plan;
+};
+
+// Two hosts with that traffic; -1 and the error's text when it is refused.
+static int plan_of(const char *traffic, struct case_plan *c, struct err *e)
+{
+	char text[1024];
+	int ret;
+
+	snprintf(text, sizeof(text),
+		 "pmx: 1\n"
+		 "transport: local\n"
+		 "hosts: {a: {device: net_null0, addr: 198.18.0.1/24},\n"
+		 "        b: {device: net_null0, addr: 198.18.0.2/24}}\n"
+		 "traffic: %s\n",
+		 traffic);
+	*c = (struct case_plan){ 0 };
+	*e = (struct err){ 0 };
+	ret = matrix_parse("FILE", text, strlen(text), &c->matrix, e);
+	for (int i = 0; ret == 0 && i < 2; i++)
+		ret = profile_load("null", drivers, &c->profile[i], e);
+	if (ret < 0)
+		return ret;
+	struct plan_input in = { .matrix = &c->matrix,
+				 .profile = c->profile,
+				 .run_id = "r",
+				 .local_cpus = 4,
+				 .duration_ns = 1 };
+	return plan_build(&in, &c->plan, e);
+}
+
+static void case_free(struct case_plan *c)
+{
+	plan_free(&c->plan);
+	matrix_free(&c->matrix);
+}
+
+static void pacing_of_the_matrix(void **state)
+{
+	static const struct {
+		const char *traffic;
+		struct pacing pacing;
+		double pps;
+	} t[] = {
+		{ "{rate: 5}", { .burst = 1 }, 5 },
+		{ "{rate: 5k, burst: 32}", { .burst = 32 }, 5000 },
+		{ "{burst: 32, gap: 10ms}", { .burst = 32 }, 3200 },
+		{ "{gap: 250us}", { .burst = 1 }, 4000 },
+		{ "{rate: 5, spacing: even}", { .burst = 1 }, 5 },
+		{ "{rate: 5, spacing: poisson}", { 1, SPACING_POISSON, .seed = 1 }, 5 },
+		{ "{rate: 5, spacing: uniform, seed: 9}", { 1, SPACING_UNIFORM, .seed = 9 }, 5 },
+		{ "{rate: 5, peers: 1, seed: 9}", { .burst = 1 }, 5 },
+		{ "{rate: 5, ramp: 10s}", { 1, .ramp = { 0, 10000000000, 0 } }, 5 },
+		{ "{rate: 5, ramp: {over: 500ms, from: 10%}}",
+		  { 1, .ramp = { 0.1, 500000000, 0 } },
+		  5 },
+		{ "{rate: 5, ramp: {steps: 4, over: 20s}}",
+		  { 1, .ramp = { 0.25, 20000000000, 4 } },
+		  5 },
+		{ "{rate: 5, ramp: {steps: 5, over: 20s, from: 0}}",
+		  { 1, .ramp = { 0, 20000000000, 5 } },
+		  5 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		const struct pacing *want = &t[i].pacing, *got;
+		struct case_plan c;
+		struct err e;
+
+		if (plan_of(t[i].traffic, &c, &e) < 0)
+			fail_msg("%s: %s", t[i].traffic, e.msg);
+		got = &c.plan.host[1].pacing;
+		assert_int_equal(got->burst, want->burst);
+		assert_int_equal(got->spacing, want->spacing);
+		assert_int_equal(got->seed, want->seed);
+		assert_true(got->ramp.from == want->ramp.from);
+		assert_int_equal(got->ramp.over_ns, want->ramp.over_ns);
+		assert_int_equal(got->ramp.steps, want->ramp.steps);
+		assert_true(c.plan.flow[0].rate_pps == t[i].pps);
+		case_free(&c);
+	}
+}
+
+static void refused(void **state)
+{
+	static const struct {
+		const char *traffic, *msg;
+	} t[] = {
+		{ "{rate: 5, burst: 0}",
+		  "FILE:5:27: burst '0': expected a whole number from 1 to 65536" },
+		{ "{rate: 5, gap: 1ms}",
+		  "FILE:5:25: gap: 'rate' stands at 5:17, and a gap of each burst says how much, "
+		  "too: keep one" },
+		{ "{pattern: cells, gap: 1ms, cells: {a: {b: 5}}}",
+		  "FILE:5:32: gap: has no effect with 'pattern: cells': remove it, or say "
+		  "'pattern: mesh'" },
+		{ "{rate: 5, spacing: odd}",
+		  "FILE:5:29: spacing 'odd': expected one of even, uniform, poisson" },
+		{ "{rate: 5, spacing: even, seed: 2}",
+		  "FILE:5:41: seed: has no effect without 'peers:' or 'spacing:', for which it "
+		  "draws: remove it, or say that" },
+		{ "{rate: 5, ramp: 1ms}", "FILE:5:26: ramp '1ms': expected 10ms to 24h" },
+		{ "{rate: 5, ramp: [1s]}",
+		  "FILE:5:26: ramp: a list given: expected a time, as 10s, or a mapping" },
+		{ "{rate: 5, ramp: {from: 10%}}",
+		  "FILE:5:26: ramp: over is missing: expected the time in which the rate rises, "
+		  "as 'over: 10s'" },
+		{ "{rate: 5, ramp: {over: 1s, from: 100%}}",
+		  "FILE:5:43: from '100': a ramp from the whole rate does not rise: expected less "
+		  "than 100%" },
+		{ "{rate: 5, ramp: {over: 1s, steps: 1}}",
+		  "FILE:5:44: steps '1': expected a whole number from 2 to 1000" },
+		{ "{rate: 5, peers: 1, dwell: 1s, ramp: 1s}",
+		  "FILE:5:47: ramp: with 'dwell:' each layer would be sent at another rate: keep "
+		  "one of the two" },
+		{ "{rate: max, burst: 4}",
+		  "FILE:5:29: burst: every pair is unpaced, and sends what its port takes: "
+		  "expected a rate, or no burst" },
+		{ "{rate: max, ramp: 4s}",
+		  "FILE:5:28: ramp: every pair is unpaced, and sends what its port takes: "
+		  "expected a rate, or no ramp" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct case_plan c;
+		struct err e;
+
+		if (plan_of(t[i].traffic, &c, &e) == 0)
+			fail_msg("%s: taken", t[i].traffic);
+		assert_string_equal(e.msg, t[i].msg);
+		matrix_free(&c.matrix);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pacing_of_the_matrix),
+		cmocka_unit_test(refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
