@@ -85,6 +85,11 @@ struct flow_tx {
 	uint32_t layer;	    // of the rotation in which it sends; 0 without one
 };
 
+static inline double flow_stream_rate(const struct flow_tx *f)
+{
+	return f->rate_pps == RATE_UNPACED ? RATE_UNPACED : f->rate_pps / f->streams;
+}
+
 // What one agent answers to one peer: the mirror of that peer's flow_tx.
 struct flow_rx {
 	char peer[NAME_MAX_BYTES];
