@@ -118,13 +118,44 @@ struct suffix {
 	unsigned exponent; // of ten
 };
 
+// What stands behind the number of a rate: k, M or G, then what it counts.
+static int rate_unit(const char *s, unsigned *exponent, struct rate *unit)
+{
+	static const struct suffix prefix[] = { { "k", 3 }, { "K", 3 }, { "M", 6 }, { "G", 9 } };
+	static const struct {
+		const char *text;
+		struct rate rate; // the one that is 1 is what is counted
+	} word[] = {
+		{ "", { .pps = 1 } },
+		{ "pps", { .pps = 1 } },
+		{ "bps", { .bps = 1 } },
+		{ "b/s", { .bps = 1 } },
+		{ "bpsL1", { .bps = 1 } },
+		{ "b/sL1", { .bps = 1 } },
+		{ "bpsL2", { .bps = 1, .l2 = true } },
+		{ "b/sL2", { .bps = 1, .l2 = true } },
+	};
+
+	*exponent = 0;
+	for (size_t i = 0; i < sizeof(prefix) / sizeof(prefix[0]); i++)
+		if (s[0] == prefix[i].text[0]) {
+			*exponent = prefix[i].exponent;
+			s++;
+			break;
+		}
+	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
+		if (strcmp(s, word[i].text) == 0) {
+			*unit = word[i].rate;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 int parse_rate(const char *s, struct rate *out, struct err *e)
 {
-	static const struct suffix suffix[] = {
-		{ "", 0 },    { "k", 3 },    { "K", 3 },    { "M", 6 },	   { "G", 9 },
-		{ "pps", 0 }, { "kpps", 3 }, { "Kpps", 3 }, { "Mpps", 6 }, { "Gpps", 9 },
-	};
 	static const char form[] = "expected a number with k, M or G, or 'max'";
+	struct rate unit;
+	unsigned up;
 
 	if (strcmp(s, "max") == 0) {
 		*out = (struct rate){ .max = true };
@@ -137,21 +168,18 @@ int parse_rate(const char *s, struct rate *out, struct err *e)
 	int ret = decimal_scan(s, &d);
 	if (ret == -ERANGE)
 		return refuse(e, ERANGE, "rate", s, "%s; at most 18 digits", form);
-	if (ret < 0)
+	if (ret < 0 || rate_unit(d.rest, &up, &unit) < 0)
 		return refuse(e, EINVAL, "rate", s, "%s", form);
-	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
-		if (strcmp(d.rest, suffix[i].text) != 0)
-			continue;
-		// powers of ten up to 10^22 are exact in a double: one rounding only
-		unsigned up = suffix[i].exponent, down = d.frac_digits;
-		double pps = up >= down ? (double)d.mantissa * (double)pow10_u128(up - down)
-					: (double)d.mantissa / (double)pow10_u128(down - up);
-		if (pps > RATE_MAX_PPS)
-			return refuse(e, ERANGE, "rate", s, "expected at most 10G packets/s");
-		*out = (struct rate){ .pps = pps };
-		return 0;
-	}
-	return refuse(e, EINVAL, "rate", s, "%s", form);
+	// powers of ten up to 10^22 are exact in a double: one rounding only
+	unsigned down = d.frac_digits;
+	double v = up >= down ? (double)d.mantissa * (double)pow10_u128(up - down)
+			      : (double)d.mantissa / (double)pow10_u128(down - up);
+	if (unit.bps > 0 && v > RATE_MAX_BPS)
+		return refuse(e, ERANGE, "rate", s, "expected at most 10000Gbps");
+	if (unit.pps > 0 && v > RATE_MAX_PPS)
+		return refuse(e, ERANGE, "rate", s, "expected at most 10G packets/s");
+	*out = (struct rate){ .pps = v * unit.pps, .bps = v * unit.bps, .l2 = unit.l2 };
+	return 0;
 }
 
 int parse_duration_ns(const char *s, uint64_t *out_ns, struct err *e)

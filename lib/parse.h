@@ -10,17 +10,21 @@
 #include <stdint.h>
 
 #define RATE_MAX_PPS 1e10 // above 64-byte line rate of 400 Gb/s by far
+#define RATE_MAX_BPS 1e13
 
 struct rate {
 	bool max;   // "max": unpaced
-	double pps; // >= 0; 0 with !max = no flow
+	double pps; // >= 0; 0 with !max and no bit rate = no flow
+	double bps; // > 0: bits/s on the wire (L1), or of frames with FCS (L2), instead of pps
+	bool l2;
 };
 
 // Decimal, min..max inclusive.
 int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *out, struct err *e);
-// "5000", "5k", "1.5M", "2G", "10kpps", "max"; k/M/G (K accepted) are powers of ten. Refused:
-// negative, non-finite, exponents ("1e99"), hex, over RATE_MAX_PPS.
-// Form in errors: "expected a number with k, M or G, or 'max'".
+// "5000", "5k", "1.5M", "2G", "10kpps", "max"; k/M/G (K accepted) are powers of ten. "1Gbps",
+// "1Gb/s", "800MbpsL1" and "800MbpsL2" are bit rates, without a word more of the wire (L1).
+// Refused: negative, non-finite, exponents ("1e99"), hex, over RATE_MAX_PPS or RATE_MAX_BPS. Form
+// in errors: "expected a number with k, M or G, or 'max'".
 int parse_rate(const char *s, struct rate *out, struct err *e);
 // "10" (seconds), "10s", "500ms", "50us", "2m", "1h", "1.5s" -> nanoseconds; at most 365 days.
 int parse_duration_ns(const char *s, uint64_t *out_ns, struct err *e);

@@ -250,6 +250,15 @@ static double on_share(const struct sampler *s, const struct agent *a, uint32_t 
 	return (double)on / (double)(now_ns - s->last_ns);
 }
 
+// Of the rate, in the interval: less on a ramp.
+static double rate_share(const struct sampler *s, const struct agent *a, uint64_t now_ns)
+{
+	const struct hostcfg *c = &a->cfg;
+	double window = (double)(a->start_ns + c->warmup_ns);
+
+	return ramp_share(&c->pacing.ramp, (double)s->last_ns - window, (double)now_ns - window);
+}
+
 static int layer_of(const struct hostcfg *c, uint32_t layer)
 {
 	return c->rotation.layers > 0 ? (int)layer : -1;
@@ -276,7 +285,9 @@ static void flow_rows(struct sampler *s, const struct agent *a, const char *ts, 
 		r.size = mean_size(s, c->tx[i].req_mix, c->tx[i].req_bytes);
 		r.rep_size = mean_size(s, c->tx[i].rep_mix, c->tx[i].rep_bytes);
 		r.layer = layer_of(c, c->tx[i].layer);
-		r.target_pps = c->tx[i].rate_pps == RATE_UNPACED ? -1 : c->tx[i].rate_pps * share;
+		r.target_pps = c->tx[i].rate_pps == RATE_UNPACED
+				       ? -1
+				       : c->tx[i].rate_pps * share * rate_share(s, a, now_ns);
 		take_counts(&r, sec, n, back);
 		r.l1_bps = wire_bps(a, c->tx[i].req_mix, tx[i].bytes.there - s->tx[i].bytes.there,
 				    sec, r.pps, c->tx[i].req_bytes);

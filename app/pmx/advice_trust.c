@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#define RANDOM_OFF 6	    // standard deviations of the count of random gaps
 #define SCHEDULE_OFF 0.005  // share by which the packets due may differ from rate x window
 #define SKEW_OF_WINDOW 0.01 // as RFC 2889 has it
 #define STRAY_SHARE 0.01    // of what was received
@@ -87,13 +88,19 @@ bool rule_ended_early(const struct summary *s, struct advice *a)
 
 bool rule_schedule_off(const struct summary *s, struct advice *a)
 {
+	const struct pacing *pacing = &s->matrix->traffic.pacing;
+	// of random gaps the count has a variance of the mean, or less, times a burst
+	double burst = pacing->burst > 0 ? pacing->burst : 1;
+	double random = pacing->spacing == SPACING_EVEN ? 0 : RANDOM_OFF;
+
 	for (size_t i = 0; i < s->flow_count && !s->running; i++) {
 		const struct sum_flow *f = &s->flow[i];
-		double due = f->target_pps * f->measured_s;
+		double due = f->target_pps * f->measured_s, edge = burst * (f->streams + 1);
 
-		// each stream's first request may fall on either side of the window's edge
+		// each stream's first burst may fall on either side of the window's edge
 		if (!known(f->target) || isnan(due) ||
-		    fabs((double)f->target - due) <= SCHEDULE_OFF * due + f->streams + 1)
+		    fabs((double)f->target - due) <=
+			    SCHEDULE_OFF * due + edge + random * sqrt(due * burst))
 			continue;
 		because(a, "the schedule is off: %s to %s had %" PRIu64 " requests due",
 			name_of(s, f->src), name_of(s, f->dst), f->target);

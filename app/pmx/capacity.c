@@ -53,10 +53,11 @@ static void flow_add(struct capacity_host *host, const struct host_wire *wire,
 	s->rx_l1_bps += pps * 8 * to->reply[s_tags].l1_bytes;
 }
 
-static void rate_host(struct capacity_host *h, const struct profile *p, double nic_gbps,
-		      double nic_mpps)
+static void rate_host(struct capacity_host *h, const struct matrix_host *m, const struct profile *p,
+		      double nic_gbps, double nic_mpps)
 {
-	double gbps = nic_gbps > 0 ? nic_gbps : p->speed_gbps;
+	double speed = m->speed_gbps > 0 ? m->speed_gbps : p->speed_gbps;
+	double gbps = nic_gbps > 0 ? nic_gbps : speed;
 	double mpps = nic_mpps > 0 ? nic_mpps : p->rated_mpps;
 
 	h->rated_bps = gbps > 0 ? gbps * BPS_PER_GBPS : NAN;
@@ -151,7 +152,7 @@ static void layer_add(struct capacity *c, const struct plan *p, const struct by_
 	}
 	for (size_t i = 0; i < c->host_count; i++) {
 		now[i].layer = p->layers > 1 ? layer : COUNTER_UNKNOWN;
-		rate_host(&now[i], &r->profile[i], r->nic_gbps, r->nic_mpps);
+		rate_host(&now[i], &p->matrix->host[i], &r->profile[i], r->nic_gbps, r->nic_mpps);
 		if (layer == 0 || is_worse(&now[i], &c->host[i]))
 			c->host[i] = now[i];
 	}

@@ -2,6 +2,7 @@
 
 #include "columns.h"
 #include "json_put.h"
+#include "pacing_words.h"
 #include "rates.h"
 #include "sizes.h"
 #include "sizes_json.h"
@@ -91,12 +92,13 @@ static void put_title(FILE *f, const struct plan *p, const struct capacity *c, b
 	const struct matrix *m = p->matrix;
 	double pps = c->requests_pps;
 	char buf[RATE_STR_MAX], request[SIZES_STR_MAX], reply[SIZES_STR_MAX];
+	char pacing[PACING_STR_MAX];
 
 	text_begin(f, TEXT_BOLD, colour);
-	fprintf(f, "%s: %zu hosts, %zu flow%s, request %s, reply %s", m->name, m->host_count,
+	fprintf(f, "%s: %zu hosts, %zu flow%s, request %s, reply %s%s", m->name, m->host_count,
 		p->flow_count, p->flow_count == 1 ? "" : "s",
 		request_sizes_str(m, request, sizeof(request)),
-		reply_sizes_str(m, reply, sizeof(reply)));
+		reply_sizes_str(m, reply, sizeof(reply)), pacing_str(m, pacing, sizeof(pacing)));
 	text_end(f, TEXT_BOLD, colour);
 	if (isnan(pps))
 		fputs("\n\n", f);
@@ -114,7 +116,7 @@ static void fix_write(const struct plan *p, const struct capacity *c, char *buf,
 	const struct capacity_host *h = &c->host[c->worst];
 	const char *less = strchr(h->limit, 'G') != NULL ? ", smaller requests or replies" : "";
 	bool one_rate = m->traffic.pattern != PATTERN_CELLS && m->traffic.cell_count == 0 &&
-			m->traffic.line_pct == 0;
+			m->traffic.line_pct == 0 && m->traffic.rate.bps == 0;
 	char rate[RATE_STR_MAX], now[RATE_STR_MAX];
 
 	buf[0] = '\0';
@@ -195,6 +197,7 @@ void capacity_json(FILE *f, const struct plan *p, const struct capacity *c)
 	json_put_text(&j, "matrix", p->matrix->file);
 	json_put_text(&j, "matrix_sha256", p->matrix->sha256);
 	sizes_json(&j, p->matrix);
+	pacing_json(&j, p->matrix);
 	json_put_count(&j, "flows", p->flow_count);
 	json_put_real(&j, "requests_pps", c->requests_pps);
 	json_put_count(&j, "layers", p->layers);

@@ -296,8 +296,9 @@ static void set_user(struct matrix *m, const char *user)
 static bool scale_rate(struct rate *rate, double *line_pct, double scale)
 {
 	rate->pps *= scale;
+	rate->bps *= scale;
 	*line_pct *= scale;
-	return rate->pps <= RATE_MAX_PPS && *line_pct <= 100;
+	return rate->pps <= RATE_MAX_PPS && rate->bps <= RATE_MAX_BPS && *line_pct <= 100;
 }
 
 static bool scale_rates(struct matrix *m, double scale)

@@ -220,6 +220,9 @@ static int pair_add(struct reader *r, uint32_t src, uint32_t dst, struct err *e)
 		return 0;
 	if (parse_rate(r->csv.field, &pair.rate, &inner) < 0)
 		return pos_fail(r->csv.file, r->csv.where, e, "%s", inner.msg);
+	if (pair.rate.bps > 0)
+		return pos_fail(r->csv.file, r->csv.where, e,
+				"rate '%s': expected packets/s, as 100k, or 'max'", r->csv.field);
 	if (!pair.rate.max && pair.rate.pps == 0)
 		return 0;
 	if (g->pair_count == r->room) {

@@ -29,6 +29,8 @@ struct gen {
 	const bool *hub; // [servers->count], for patterns that have them
 	uint64_t peers;	 // 0 = all
 	uint64_t seed, dwell_ns;
+	uint64_t burst, ramp_ns; // 0 = not said
+	const char *spacing;	 // or NULL
 	bool equal_layers;
 	struct rate rate; // of each pair
 	// Cells, by (src, dst); a rate of 0 removes the pair. All there is with PATTERN_CELLS.

@@ -44,6 +44,7 @@ static enum pattern pattern_of(const char *shape)
 static int together_check(const struct opts *o, enum pattern pattern, struct err *e)
 {
 	bool peers = opt_given(o, &o->peers), dwell = opt_given(o, &o->dwell_ns);
+	bool drawn = o->spacing != NULL && strcmp(o->spacing, "even") != 0;
 	const struct {
 		const char *name;
 		const void *field;
@@ -51,7 +52,9 @@ static int together_check(const struct opts *o, enum pattern pattern, struct err
 		const char *want;
 	} rule[] = {
 		{ "peers", &o->peers, pattern == PATTERN_MESH, "needs --shape mesh" },
-		{ "seed", &o->seed, peers, "needs --peers, which it chooses" },
+		{ "seed", &o->seed, peers || drawn,
+		  "needs --peers or --spacing, for which it draws" },
+		{ "ramp", &o->ramp_ns, !dwell, "has one rate for each layer: not with --dwell" },
 		{ "dwell", &o->dwell_ns, peers, "needs --peers, as many flows as a layer has" },
 		{ "equal-layers", &o->equal_layers, dwell, "needs --dwell, the time of a layer" },
 		{ "hub", &o->hub, has_hubs(pattern), "needs --shape one-to-many or many-to-one" },
@@ -141,6 +144,9 @@ int gen_opts_read(const struct opts *o, struct gen *g, struct profile_dirs *dirs
 		.peers = o->peers,
 		.seed = o->seed,
 		.dwell_ns = o->dwell_ns,
+		.burst = o->burst,
+		.spacing = o->spacing,
+		.ramp_ns = o->ramp_ns,
 		.equal_layers = o->equal_layers,
 		.request = tx_frame ? o->tx_frame : o->request,
 		.reply = rx_frame ? o->rx_frame : o->reply,

@@ -132,6 +132,10 @@ int gen_size(struct gen *g, const struct gen_goal *goal, const struct profile_di
 	double gbps, pps;
 	int ret;
 
+	if (goal->host_rate.bps > 0)
+		return err_set(
+			e, EINVAL,
+			"option '--host-pps': expected packets/s; bits are --gbps, of the wire");
 	if (goal->host_rate.max) {
 		g->rate = goal->host_rate;
 		return 0;

@@ -2,6 +2,7 @@
 
 #include "rates.h"
 #include "on_wire.h"
+#include "pacing_words.h"
 #include "sizes.h"
 
 #include "units.h"
@@ -110,11 +111,12 @@ void gen_show(FILE *f, const struct gen_plan *p)
 {
 	const struct matrix *m = &p->matrix;
 	char flows[32], request[SIZES_STR_MAX], reply[SIZES_STR_MAX];
+	char pacing[PACING_STR_MAX];
 
-	fprintf(f, "%zu hosts, %s flows, request %s, reply %s\n", m->host_count,
+	fprintf(f, "%zu hosts, %s flows, request %s, reply %s%s\n", m->host_count,
 		count_str(p->plan.flow_count, flows, sizeof(flows)),
 		request_sizes_str(m, request, sizeof(request)),
-		reply_sizes_str(m, reply, sizeof(reply)));
+		reply_sizes_str(m, reply, sizeof(reply)), pacing_str(m, pacing, sizeof(pacing)));
 	pair_put(f, p);
 	host_put(f, p);
 	if (!isnan(p->load.requests_pps)) {

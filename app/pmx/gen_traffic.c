@@ -4,6 +4,7 @@
 #include "rates.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define SECOND_NS UINT64_C(1000000000)
 #define WINDOW_NS (10 * SECOND_NS)
@@ -28,7 +29,13 @@ static void rate_write(FILE *f, const struct rate *r)
 {
 	char text[RATE_STR_MAX];
 
-	fputs(r->max ? "max" : rate_exact_str(r->pps, true, text, sizeof(text)), f);
+	if (r->max)
+		fputs("max", f);
+	else if (r->bps > 0)
+		fprintf(f, "%sbps%s", rate_exact_str(r->bps, true, text, sizeof(text)),
+			r->l2 ? "L2" : "");
+	else
+		fputs(rate_exact_str(r->pps, true, text, sizeof(text)), f);
 }
 
 static uint64_t layers(const struct gen *g)
@@ -106,6 +113,24 @@ static void cells_write(FILE *f, const struct gen *g)
 	}
 }
 
+static void pacing_write(FILE *f, const struct gen *g)
+{
+	bool drawn = g->spacing != NULL && strcmp(g->spacing, spacing_name[SPACING_EVEN]) != 0;
+
+	if (g->burst > 1)
+		fprintf(f, "  burst: %" PRIu64 "     # requests of a stream back to back\n",
+			g->burst);
+	if (drawn)
+		fprintf(f, "  spacing: %s\n", g->spacing);
+	if (drawn && g->peers == 0)
+		fprintf(f, "  seed: %" PRIu64 "\n", g->seed);
+	if (g->ramp_ns == 0)
+		return;
+	fputs("  ramp: ", f);
+	duration_write(f, g->ramp_ns);
+	fputs("     # from 0 to the rate\n", f);
+}
+
 static void timing_write(FILE *f, const struct gen *g)
 {
 	fputs("\ntiming:\n  warmup: 1s\n  duration: ", f);
@@ -140,6 +165,7 @@ void gen_traffic_write(FILE *f, const struct gen *g)
 		rate_write(f, &g->rate);
 		fputs("     # requests/s of each pair, or max\n", f);
 	}
+	pacing_write(f, g);
 	cells_write(f, g);
 	timing_write(f, g);
 }

@@ -67,7 +67,8 @@ struct matrix_host {
 	unsigned queues;
 	uint16_t lcores[LCORES_MAX];
 	size_t lcore_count;
-	unsigned mtu; // 0 = profile's / 1500
+	unsigned mtu;	   // 0 = profile's / 1500
+	double speed_gbps; // of the link; 0 = the profile's
 	enum huge_policy hugepages;
 	enum idle_policy idle;
 	bool idle_set;

@@ -105,7 +105,7 @@ static int row_read(const struct yaml_doc *d, struct draft *draft, const struct 
 		ret = cell_read(d, m, key->next, &c, e);
 		if (ret < 0)
 			return ret;
-		bool empty = !c.rate.max && c.rate.pps == 0 && c.line_pct == 0;
+		bool empty = !c.rate.max && c.rate.pps == 0 && c.rate.bps == 0 && c.line_pct == 0;
 		if (src != c.dst && !(empty && m->traffic.pattern == PATTERN_CELLS))
 			m->traffic.cell[m->traffic.cell_count++] = c;
 	}

@@ -255,6 +255,8 @@ static const struct yaml_key host_key[] = {
 	{ .name = "vlan", .type = YAML_TYPE_CALL, .set = set_vlan, .pos = HOST_AT(vlan) },
 	{ .name = "pcp", .type = YAML_TYPE_UINT, YAML_FIELD(struct matrix_host, pcp),
 	  .max = PCP_MAX, .pos = HOST_AT(pcp) },
+	{ .name = "speed_gbps", .type = YAML_TYPE_REAL, YAML_FIELD(struct matrix_host, speed_gbps),
+	  .max = 100000 },
 	{ .name = "queues", .type = YAML_TYPE_UINT, YAML_FIELD(struct matrix_host, queues),
 	  .min = 1, .max = LCORES_MAX, .pos = HOST_AT(queues) },
 	{ .name = "lcores", .type = YAML_TYPE_CALL, .set = set_lcores, .pos = HOST_AT(lcores) },

@@ -71,6 +71,8 @@ struct opts {
 	// gen, hints
 	struct rate pps, host_pps;
 	double gbps, line_pct;
+	uint64_t burst, ramp_ns;
+	const char *spacing;
 	const char *request, *reply, *tx_frame, *rx_frame; // sizes in words
 	uint64_t port, streams, queues;
 	const char *shape, *hub;

@@ -20,7 +20,8 @@ static bool is_out(const struct pairs *p, uint32_t host)
 
 static void pair_add(struct pairs *p, const struct pair *pair)
 {
-	bool empty = !pair->rate.max && pair->rate.pps == 0 && pair->line_pct == 0;
+	bool empty = !pair->rate.max && pair->rate.pps == 0 && pair->rate.bps == 0 &&
+		     pair->line_pct == 0;
 
 	if (!empty && !is_out(p, pair->dst))
 		p->pair[p->count++] = *pair;

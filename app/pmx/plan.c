@@ -313,27 +313,39 @@ static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struc
 		ip_str(&d->addr, to, sizeof(to)), s->name);
 }
 
+// Of the link: what the matrix says goes before the profile; < 0 = not known.
+static double speed_of(const struct plan_input *in, uint32_t host)
+{
+	const struct matrix_host *h = &in->matrix->host[host];
+
+	return h->speed_gbps > 0 ? h->speed_gbps : in->profile[host].speed_gbps;
+}
+
 static int rate_decide(const struct plan_input *in, const struct plan *p, const struct pair *pair,
 		       double *pps, struct err *e)
 {
-	const struct profile *s = &in->profile[pair->src], *d = &in->profile[pair->dst];
-
 	*pps = pair->rate.max ? RATE_UNPACED : pair->rate.pps;
-	if (pair->line_pct == 0)
+	if (pair->line_pct == 0 && pair->rate.bps == 0)
 		return 0;
-	if (s->speed_gbps < 0 || d->speed_gbps < 0) {
-		uint32_t unknown = s->speed_gbps < 0 ? pair->src : pair->dst;
+	struct sender by = hostcfg_sender(&p->host[pair->src]);
+	struct wire_mean wire = request_wire(in->matrix, &by, by.tags);
+	if (pair->rate.bps > 0) {
+		double overhead = pair->rate.l2 ? WIRE_OVERHEAD_BYTES * wire.frames : 0;
+
+		*pps = pair->rate.bps / (8 * (wire.l1_bytes - overhead));
+		return 0;
+	}
+	double from = speed_of(in, pair->src), to = speed_of(in, pair->dst);
+	if (from < 0 || to < 0) {
+		uint32_t unknown = from < 0 ? pair->src : pair->dst;
 
 		return pos_fail(
 			in->matrix->file, pair->pos, e,
 			"rate '%g%%': the link speed of host '%s' is not known (driver '%s'): "
-			"expected packets/s, as 100k",
+			"expected 'speed_gbps:' of the host, or packets/s, as 100k",
 			pair->line_pct, in->matrix->host[unknown].name, in->profile[unknown].name);
 	}
-	struct sender by = hostcfg_sender(&p->host[pair->src]);
-	double gbps = s->speed_gbps < d->speed_gbps ? s->speed_gbps : d->speed_gbps;
-	*pps = gbps * 1e9 / (8 * request_wire(in->matrix, &by, by.tags).l1_bytes) * pair->line_pct /
-	       100;
+	*pps = (from < to ? from : to) * 1e9 / (8 * wire.l1_bytes) * pair->line_pct / 100;
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "advice.h"
 #include "json_put.h"
+#include "pacing_words.h"
 #include "sizes_json.h"
 #include "tables.h"
 
@@ -43,6 +44,7 @@ static void put_run(struct json_put *j, const struct summary *s)
 	json_put_text(j, "transport", m->transport == TRANSPORT_SSH ? "ssh" : "local");
 	json_put_text(j, "pattern", pattern_name[m->traffic.pattern]);
 	sizes_json(j, m);
+	pacing_json(j, m);
 	json_put_count(j, "udp_port", m->traffic.port);
 	json_put_count(j, "streams_per_flow", m->traffic.streams);
 	json_put_real(j, "warmup_s", (double)m->timing.warmup_ns / 1e9);

@@ -2,6 +2,7 @@
 
 #include "advice.h"
 #include "on_wire.h"
+#include "pacing_words.h"
 #include "sizes.h"
 #include "tables.h"
 #include "text.h"
@@ -202,6 +203,7 @@ static void put_title(const struct page *p)
 	uint32_t req[2] = { UINT32_MAX, 0 }, rep[2] = { UINT32_MAX, 0 };
 	struct sender by = matrix_sender(s->matrix);
 	char mix[SIZES_STR_MAX];
+	char pacing[PACING_STR_MAX];
 	const char *slash = strrchr(s->matrix->file, '/');
 	const char *name = s->matrix->name[0] != '\0' ? s->matrix->name
 			   : slash != NULL	      ? slash + 1
@@ -236,6 +238,7 @@ static void put_title(const struct page *p)
 		  s->matrix->traffic.rep_mix.cycle == NULL
 			  ? ""
 			  : reply_sizes_str(s->matrix, mix, sizeof(mix)));
+	fputs(pacing_str(s->matrix, pacing, sizeof(pacing)), p->f);
 	text_end(p->f, TEXT_BOLD, p->colour);
 	fputs("\n\n", p->f);
 }

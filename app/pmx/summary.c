@@ -68,6 +68,10 @@ static double share_of(double on_s, double window_s)
 static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const struct sum_part *p,
 			 const struct matrix *m, double window_s)
 {
+	// reports have the ramp in their rates
+	double rate_share =
+		p->windowed ? 1 : ramp_share(&m->traffic.pacing.ramp, 0, window_s * 1e9);
+
 	sum_sizes_tx(f, tx, p, m);
 	f->req_bytes = tx->req_bytes;
 	f->rep_bytes = tx->rep_bytes;
@@ -86,7 +90,7 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const str
 	f->rtt_p99_ns = tx->rtt_p99_ns;
 	f->rtt_p999_ns = tx->rtt_p999_ns;
 	f->rtt_max_ns = tx->rtt_max_ns;
-	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps : NAN;
+	f->target_pps = tx->rate_pps >= 0 ? tx->rate_pps * rate_share : NAN;
 	f->target = target_of(f, p, tx->on_s);
 	f->measured_s = f->sent != COUNTER_UNKNOWN && tx->on_s > 0 ? tx->on_s : NAN;
 	f->sent_share = share_of(tx->on_s, window_s);
@@ -210,8 +214,10 @@ static int flows_alloc(struct build *b, struct err *e)
 	// what a flow should have been; a result, where there is one, knows better
 	for (size_t i = 0; i < b->asked_count; i++) {
 		const struct pair *p = &b->asked[i];
-		if (!p->rate.max && !(p->line_pct > 0))
-			flow_of(b, p->src, p->dst, p->layer)->target_pps = p->rate.pps;
+		if (!p->rate.max && !(p->line_pct > 0) && !(p->rate.bps > 0))
+			flow_of(b, p->src, p->dst, p->layer)->target_pps =
+				p->rate.pps * ramp_share(&s->matrix->traffic.pacing.ramp, 0,
+							 (double)s->matrix->timing.duration_ns);
 	}
 	return 0;
 }

@@ -30,6 +30,7 @@ static void make_matrix(struct mesh_run *r, const struct mesh_spec *spec)
 			.rep_bytes = 466,
 			.port = 5300,
 			.streams = 1,
+			.pacing = { .burst = 1 },
 			.pattern = PATTERN_MESH,
 			.rate = { .max = spec->pps < 0, .pps = spec->pps < 0 ? 0 : spec->pps },
 		},

@@ -113,7 +113,12 @@ static void rates(void **state)
 		"5 k",
 		"1,5k",
 		"50%",
-		"10Gbps",
+		"10Gbit",
+		"10GbpsL3",
+		"10Gbps L2",
+		"10001Gbps",
+		"L1",
+		"bps",
 		"10001M",
 		"10.1G",
 		"1e10G",
@@ -122,6 +127,16 @@ static void rates(void **state)
 		"-0",
 		"\xc2\xbd",
 		"5\xce\xbc",
+	};
+	static const struct {
+		const char *s;
+		double bps;
+		bool l2;
+	} bits[] = {
+		{ "10Gbps", 1e10, false },     { "10Gb/s", 1e10, false },
+		{ "9.5MbpsL1", 9.5e6, false }, { "800kb/sL1", 8e5, false },
+		{ "800KbpsL2", 8e5, true },    { "64b/sL2", 64, true },
+		{ "10000Gbps", 1e13, false },  { "0bps", 0, false },
 	};
 	struct rate r;
 
@@ -132,8 +147,12 @@ static void rates(void **state)
 		assert_false(r.max);
 		assert_true(r.pps == good[i].pps);
 	}
+	for (size_t i = 0; i < COUNT_OF(bits); i++) {
+		assert_int_equal(parse_rate(bits[i].s, &r, NULL), 0);
+		assert_true(!r.max && r.pps == 0 && r.bps == bits[i].bps && r.l2 == bits[i].l2);
+	}
 	assert_int_equal(parse_rate("max", &r, NULL), 0);
-	assert_true(r.max);
+	assert_true(r.max && r.pps == 0 && r.bps == 0);
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
 		struct err e = { 0 };
 		r = (struct rate){ .pps = 42 };

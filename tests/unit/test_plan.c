@@ -433,7 +433,8 @@ static void line_rates(void **state)
 	profile[1].speed_gbps = -1;
 	assert_int_equal(plan_build(&in, &plan, &e), -EINVAL);
 	assert_string_equal(e.msg, "FILE:8:17: rate '50%': the link speed of host 'b' is not known "
-				   "(driver 'af_packet'): expected packets/s, as 100k");
+				   "(driver 'af_packet'): expected 'speed_gbps:' of the host, or "
+				   "packets/s, as 100k");
 	assert_null(plan.host);
 	matrix_free(&m);
 }

@@ -128,7 +128,7 @@ static void refused(void **state)
 		{ "  a: {ports: {p0: {addr: 198.18.0.1/24, ssh: h}}}\n",
 		  "FILE:4:41: unknown key 'ssh' in port: expected one of addr, addrs, role, "
 		  "device, "
-		  "driver, gateway, vlan, pcp, queues, lcores, mtu, hugepages, idle" },
+		  "driver, gateway, vlan, pcp, speed_gbps, queues, lcores, mtu, hugepages, idle" },
 		{ "  a: {ports: {p0: }}\n",
 		  "FILE:4:15: host 'a.p0': addr is missing: expected its data address, as 'addr: "
 		  "198.18.0.1/24'" },

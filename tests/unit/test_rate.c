@@ -25,7 +25,8 @@ static int plan_of(const char *traffic, struct case_plan *c, struct err *e)
 	snprintf(text, sizeof(text),
 		 "pmx: 1\n"
 		 "transport: local\n"
-		 "hosts: {a: {device: net_null0, addr: 198.18.0.1/24},\n"
+		 "defaults: {speed_gbps: 10}\n"
+		 "hosts: {a: {device: net_null0, addr: 198.18.0.1/24, speed_gbps: 25},\n"
 		 "        b: {device: net_null0, addr: 198.18.0.2/24}}\n"
 		 "traffic: %s\n",
 		 traffic);
@@ -97,43 +98,78 @@ static void pacing_of_the_matrix(void **state)
 	}
 }
 
+// What the link carries of 64-byte frames is 84 bytes each on the wire.
+static void rates_of_bits(void **state)
+{
+	static const struct {
+		const char *traffic;
+		double a_to_b, b_to_a;
+	} t[] = {
+		{ "{rate: 672Mbps}", 1e6, 1e6 },
+		{ "{rate: 672MbpsL1}", 1e6, 1e6 },
+		{ "{rate: 512MbpsL2}", 1e6, 1e6 },
+		{ "{rate: 0bps, cells: {a: {b: 672b/s}}}", 1, 0 },
+		{ "{pattern: cells, cells: {a: {b: 672kb/s}, b: {a: 5k}}}", 1000, 5000 },
+		{ "{rate: 5, cells: {a: {b: 512kbpsL2}}}", 1000, 5 },
+		{ "{rate: 1Gbps, request: 1472, reply: 18}", 1e9 / 8 / 1538, 1e9 / 8 / 1538 },
+		{ "{rate: 1GbpsL2, request: '64:1, 1472:1'}", 1e9 / 8 / 814, 1e9 / 8 / 814 },
+		{ "{rate: 10%}", 1e9 / 8 / 84, 1e9 / 8 / 84 }, // 10 of the slower's 10 Gb/s
+		{ "{rate: max, cells: {b: {a: 50%}}}", RATE_UNPACED, 5e9 / 8 / 84 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct case_plan c;
+		struct err e;
+
+		if (plan_of(t[i].traffic, &c, &e) < 0)
+			fail_msg("%s: %s", t[i].traffic, e.msg);
+		assert_near(c.plan.flow[0].rate_pps, t[i].a_to_b, 1e-9 * fabs(t[i].a_to_b));
+		if (c.plan.flow_count == 2)
+			assert_near(c.plan.flow[1].rate_pps, t[i].b_to_a, 1e-9 * fabs(t[i].b_to_a));
+		else
+			assert_true(t[i].b_to_a == 0);
+		case_free(&c);
+	}
+}
+
 static void refused(void **state)
 {
 	static const struct {
 		const char *traffic, *msg;
 	} t[] = {
 		{ "{rate: 5, burst: 0}",
-		  "FILE:5:27: burst '0': expected a whole number from 1 to 65536" },
+		  "FILE:6:27: burst '0': expected a whole number from 1 to 65536" },
 		{ "{rate: 5, gap: 1ms}",
-		  "FILE:5:25: gap: 'rate' stands at 5:17, and a gap of each burst says how much, "
+		  "FILE:6:25: gap: 'rate' stands at 6:17, and a gap of each burst says how much, "
 		  "too: keep one" },
 		{ "{pattern: cells, gap: 1ms, cells: {a: {b: 5}}}",
-		  "FILE:5:32: gap: has no effect with 'pattern: cells': remove it, or say "
+		  "FILE:6:32: gap: has no effect with 'pattern: cells': remove it, or say "
 		  "'pattern: mesh'" },
 		{ "{rate: 5, spacing: odd}",
-		  "FILE:5:29: spacing 'odd': expected one of even, uniform, poisson" },
+		  "FILE:6:29: spacing 'odd': expected one of even, uniform, poisson" },
 		{ "{rate: 5, spacing: even, seed: 2}",
-		  "FILE:5:41: seed: has no effect without 'peers:' or 'spacing:', for which it "
+		  "FILE:6:41: seed: has no effect without 'peers:' or 'spacing:', for which it "
 		  "draws: remove it, or say that" },
-		{ "{rate: 5, ramp: 1ms}", "FILE:5:26: ramp '1ms': expected 10ms to 24h" },
+		{ "{rate: 5, ramp: 1ms}", "FILE:6:26: ramp '1ms': expected 10ms to 24h" },
 		{ "{rate: 5, ramp: [1s]}",
-		  "FILE:5:26: ramp: a list given: expected a time, as 10s, or a mapping" },
+		  "FILE:6:26: ramp: a list given: expected a time, as 10s, or a mapping" },
 		{ "{rate: 5, ramp: {from: 10%}}",
-		  "FILE:5:26: ramp: over is missing: expected the time in which the rate rises, "
+		  "FILE:6:26: ramp: over is missing: expected the time in which the rate rises, "
 		  "as 'over: 10s'" },
 		{ "{rate: 5, ramp: {over: 1s, from: 100%}}",
-		  "FILE:5:43: from '100': a ramp from the whole rate does not rise: expected less "
+		  "FILE:6:43: from '100': a ramp from the whole rate does not rise: expected less "
 		  "than 100%" },
 		{ "{rate: 5, ramp: {over: 1s, steps: 1}}",
-		  "FILE:5:44: steps '1': expected a whole number from 2 to 1000" },
+		  "FILE:6:44: steps '1': expected a whole number from 2 to 1000" },
 		{ "{rate: 5, peers: 1, dwell: 1s, ramp: 1s}",
-		  "FILE:5:47: ramp: with 'dwell:' each layer would be sent at another rate: keep "
+		  "FILE:6:47: ramp: with 'dwell:' each layer would be sent at another rate: keep "
 		  "one of the two" },
 		{ "{rate: max, burst: 4}",
-		  "FILE:5:29: burst: every pair is unpaced, and sends what its port takes: "
+		  "FILE:6:29: burst: every pair is unpaced, and sends what its port takes: "
 		  "expected a rate, or no burst" },
 		{ "{rate: max, ramp: 4s}",
-		  "FILE:5:28: ramp: every pair is unpaced, and sends what its port takes: "
+		  "FILE:6:28: ramp: every pair is unpaced, and sends what its port takes: "
 		  "expected a rate, or no ramp" },
 	};
 
@@ -153,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pacing_of_the_matrix),
+		cmocka_unit_test(rates_of_bits),
 		cmocka_unit_test(refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

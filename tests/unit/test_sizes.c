@@ -149,7 +149,6 @@ static void refused(void **state)
 		at = strchr(at + strlen("FILE:7:"), ' ');
 		assert_non_null(at);
 		assert_string_equal(at + 1, t[i].msg);
-		matrix_free(&m);
 	}
 	struct err e = { 0 };
 	struct matrix m;
