@@ -220,8 +220,7 @@ static void commands_put(const struct job *j)
 		word_put(o->arg);
 	else
 		fputs("SERVERS", stdout);
-	printf(" --pps %s",
-	       j->gen.rate.max ? "max" : rate_exact_str(j->gen.rate.pps, true, rate, sizeof(rate)));
+	printf(" --pps %s", rate_text_str(&j->gen.rate, rate, sizeof(rate)));
 	for (size_t i = 0; i < opt_count; i++)
 		if (is_passed_on(o, &opt_table[i]))
 			option_put(o, &opt_table[i]);

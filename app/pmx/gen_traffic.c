@@ -29,13 +29,7 @@ static void rate_write(FILE *f, const struct rate *r)
 {
 	char text[RATE_STR_MAX];
 
-	if (r->max)
-		fputs("max", f);
-	else if (r->bps > 0)
-		fprintf(f, "%sbps%s", rate_exact_str(r->bps, true, text, sizeof(text)),
-			r->l2 ? "L2" : "");
-	else
-		fputs(rate_exact_str(r->pps, true, text, sizeof(text)), f);
+	fputs(rate_text_str(r, text, sizeof(text)), f);
 }
 
 static uint64_t layers(const struct gen *g)
@@ -163,7 +157,8 @@ void gen_traffic_write(FILE *f, const struct gen *g)
 	if (g->pattern != PATTERN_CELLS) {
 		fputs("  rate: ", f);
 		rate_write(f, &g->rate);
-		fputs("     # requests/s of each pair, or max\n", f);
+		fprintf(f, "     # %s/s of each pair, or max\n",
+			g->rate.bps > 0 ? "bits" : "requests");
 	}
 	pacing_write(f, g);
 	cells_write(f, g);

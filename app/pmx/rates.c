@@ -32,13 +32,16 @@ char *rate_exact_str(double pps, bool suffix, char *buf, size_t size)
 	} unit[] = { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
 
 	for (size_t i = 0; suffix && i < sizeof(unit) / sizeof(unit[0]); i++) {
+		char bits[RATE_STR_MAX + 4];
 		struct rate back;
 
 		if (pps < unit[i].pps)
 			continue;
 		snprintf(buf, size, "%.6g%s", pps / unit[i].pps, unit[i].suffix);
-		if (strchr(buf, 'e') == NULL && parse_rate(buf, &back, NULL) == 0 &&
-		    back.pps == pps)
+		// read as bits, of which there may be more than of packets
+		snprintf(bits, sizeof(bits), "%sbps", buf);
+		if (strchr(buf, 'e') == NULL && parse_rate(bits, &back, NULL) == 0 &&
+		    back.bps == pps)
 			return buf;
 	}
 	snprintf(buf, size, "%.9f", pps);
@@ -47,6 +50,18 @@ char *rate_exact_str(double pps, bool suffix, char *buf, size_t size)
 		buf[--len] = '\0';
 	if (buf[len - 1] == '.')
 		buf[len - 1] = '\0';
+	return buf;
+}
+
+char *rate_text_str(const struct rate *rate, char *buf, size_t size)
+{
+	if (rate->max) {
+		snprintf(buf, size, "max");
+		return buf;
+	}
+	rate_exact_str(rate->bps > 0 ? rate->bps : rate->pps, true, buf, size);
+	if (rate->bps > 0)
+		strncat(buf, rate->l2 ? "bpsL2" : "bps", size - strlen(buf) - 1);
 	return buf;
 }
 

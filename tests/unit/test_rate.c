@@ -1,6 +1,7 @@
 // What the matrix says of rates and of how they are spread over time, and what the plan makes of
 // it.
 #include "plan.h"
+#include "rates.h"
 
 #include "testlib.h"
 
@@ -133,6 +134,22 @@ static void rates_of_bits(void **state)
 	}
 }
 
+// What is written is what was read.
+static void rates_as_text(void **state)
+{
+	static const char *const text[] = { "max",     "5",	  "12.5k",  "10G",	  "100Gbps",
+					    "1GbpsL2", "1.5Mbps", "0.5bps", "10000GbpsL2" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(text); i++) {
+		char got[RATE_STR_MAX];
+		struct rate r;
+
+		assert_int_equal(parse_rate(text[i], &r, NULL), 0);
+		assert_string_equal(rate_text_str(&r, got, sizeof(got)), text[i]);
+	}
+}
+
 static void refused(void **state)
 {
 	static const struct {
@@ -190,6 +207,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pacing_of_the_matrix),
 		cmocka_unit_test(rates_of_bits),
+		cmocka_unit_test(rates_as_text),
 		cmocka_unit_test(refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
