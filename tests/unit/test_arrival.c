@@ -353,12 +353,14 @@ static void a_ramp_begins_with_the_window(void **state)
 		uint64_t n = 0;
 		pace_open(&p, START - SECOND, START, 0.5, false);
 		for (int ms = -1000; ms < 0; ms++)
-			n += drain(&p, START + (uint64_t)(ms * (HZ / 1000)), UINT64_MAX, NULL);
+			n += drain(&p, START + (uint64_t)(int64_t)(ms * (HZ / 1000)), UINT64_MAX,
+				   NULL);
 		assert_int_equal(n, (uint64_t)(1000 * from[i]));
 		pace_open(&p, START, START + 2 * SECOND, 0.5, true);
 		n = 0;
 		for (int ms = 0; ms <= 2000; ms++)
-			n += drain(&p, START + (uint64_t)(ms * (HZ / 1000)), UINT64_MAX, NULL);
+			n += drain(&p, START + (uint64_t)(int64_t)(ms * (HZ / 1000)), UINT64_MAX,
+				   NULL);
 		assert_int_equal(n, (uint64_t)(1000 + 1000 * from[i]));
 		pace_free(&p);
 	}
