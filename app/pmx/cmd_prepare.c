@@ -2,7 +2,7 @@
 #include "cmd.h"
 #include "fleet.h"
 
-#include "plan.h"
+#include "plan_look.h"
 #include "prepare.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct job {
 	struct matrix *matrix;
@@ -155,23 +154,13 @@ static int plan_take(struct fleet *f, const struct opts *o, struct job *job, str
 	struct profile_dirs dirs;
 	struct profile *profile;
 	struct plan plan;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	fleet_each(f, FLEET_LIVE, look_one, job);
 	profile_dirs_find(o->drivers, &dirs);
 	int ret = profile_load_all(m, dirs.dir, &profile, e);
 	if (ret < 0)
 		return ret;
-	const struct plan_input in = {
-		.matrix = m,
-		.profile = profile,
-		.run_id = "prepare",
-		.local_cpus = cpus > 0 ? (unsigned)cpus : 1,
-		.warmup_ns = m->timing.warmup_ns,
-		.duration_ns = m->timing.duration_ns,
-		.lease_ns = m->timing.lease_ns,
-	};
-	ret = plan_build(&in, &plan, e);
+	ret = plan_to_look(m, profile, "prepare", &plan, e);
 	if (ret == 0) {
 		job->profile = profile;
 		job->plan = &plan;

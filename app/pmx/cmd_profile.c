@@ -1,13 +1,12 @@
 // pmx profile: what is known of the drivers.
 #include "cmd.h"
 
-#include "plan.h"
+#include "plan_look.h"
 #include "profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int fail(const struct err *e)
 {
@@ -51,23 +50,13 @@ static int list(const char *const *dirs)
 // What EAL is told of the device, which only the whole plan knows.
 static int show_device(const struct matrix *m, size_t host, const char *const *dirs, struct err *e)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct profile *profile;
 	struct plan plan;
 	int ret = profile_load_all(m, dirs, &profile, e);
 
 	if (ret < 0)
 		return ret;
-	struct plan_input in = {
-		.matrix = m,
-		.profile = profile,
-		.run_id = "profile",
-		.local_cpus = cpus > 0 ? (unsigned)cpus : 1,
-		.warmup_ns = m->timing.warmup_ns,
-		.duration_ns = m->timing.duration_ns,
-		.lease_ns = m->timing.lease_ns,
-	};
-	ret = plan_build(&in, &plan, e);
+	ret = plan_to_look(m, profile, "profile", &plan, e);
 	if (ret == 0) {
 		const struct hostcfg *c = &plan.host[host];
 
