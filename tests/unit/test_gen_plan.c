@@ -118,6 +118,29 @@ static void frames(void **state)
 	servers_free(&s);
 }
 
+// Sizes in words come back as they were, and 1 Gb/s of the wire is 1 Gb/s of the mix.
+static void mixes(void **state)
+{
+	const struct gen_goal goal = { .host_gbps = 1 };
+	const double l1 = (7 * 84.0 + 4 * 614 + 1538) / 12, reply_l1 = (3 * 110 + 558) / 4.0 + 20;
+	struct servers s;
+	struct gen_plan p;
+	struct err e = { 0 };
+
+	(void)state;
+	servers_of(&s, 2);
+	struct gen g = gen_of(&s);
+	g.request = "imix";
+	g.reply = "64:3, 512:1";
+	assert_int_equal(gen_size(&g, &goal, &dirs, &e), 0);
+	assert_float_equal(g.rate.pps, 1e9 / 8 / (l1 + reply_l1), 1); // whole packets
+	plan_of(&g, &p);
+	assert_string_equal(p.matrix.traffic.req_words, "imix 64:7 594:4 1518:1 frames");
+	assert_string_equal(p.matrix.traffic.rep_words, "64:3 512:1 B");
+	gen_plan_free(&p);
+	servers_free(&s);
+}
+
 // The busiest way of the busiest host takes the budget and no more, and as much of it as a rate in
 // whole packets can.
 static void budgets(void **state)
@@ -424,11 +447,17 @@ static void never_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shapes),   cmocka_unit_test(frames),
-		cmocka_unit_test(budgets),  cmocka_unit_test(goals),
-		cmocka_unit_test(expanded), cmocka_unit_test(large),
-		cmocka_unit_test(grids),    cmocka_unit_test(grid_without_server),
-		cmocka_unit_test(shown),    cmocka_unit_test(never_over),
+		cmocka_unit_test(shapes),
+		cmocka_unit_test(frames),
+		cmocka_unit_test(mixes),
+		cmocka_unit_test(budgets),
+		cmocka_unit_test(goals),
+		cmocka_unit_test(expanded),
+		cmocka_unit_test(large),
+		cmocka_unit_test(grids),
+		cmocka_unit_test(grid_without_server),
+		cmocka_unit_test(shown),
+		cmocka_unit_test(never_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
