@@ -138,7 +138,7 @@ def joined(lab):
 def test_tap(lab, write):
     """An interface that the agent makes, on a bridge of the host with its data port."""
     with joined(lab) as before:
-        exact(measure(write(driven(lab, "tap", device="dtap0")), before=before), 1000)
+        exact(measure(write(driven(lab, "tap", device="dtap0")), before=before), 500)
         assert all(lab.call("exec", h, "ip", "link", "show", "dtap0", check=False).returncode
                    for h in lab.hosts)  # gone with the agent
 
