@@ -103,8 +103,7 @@ static void ask_to_wake_soon(void)
 
 // Most polls of a lcore that spins find nothing, and the clock costs more than the poll: it is read
 // after the first that did, which ends what was busy before, and then every few times, unless a
-// schedule wants it. Polls without a pause would take the ring's lines away from a peer that is
-// about to write them.
+// schedule wants it.
 static bool needs_no_clock(const struct queue *q, uint32_t empty)
 {
 	return empty % CLOCK_POLLS != 0 && q->idle == IDLE_SPIN && q->out_count == 0 &&
@@ -127,7 +126,6 @@ static inline __attribute__((always_inline)) void run(struct queue *q, bool plai
 		if (work == 0) {
 			if (needs_no_clock(q, empty)) {
 				empty++;
-				rte_pause();
 				continue;
 			}
 			now = rte_rdtsc();
