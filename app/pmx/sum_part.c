@@ -223,6 +223,7 @@ static const struct sum_host host_template = {
 		.pause_rx = COUNTER_UNKNOWN,
 		.pause_tx = COUNTER_UNKNOWN,
 		.link_mbps = COUNTER_UNKNOWN,
+		.mtu = COUNTER_UNKNOWN,
 	},
 };
 

@@ -152,6 +152,25 @@ static void test_last_intervals(void **state)
 	free(b);
 }
 
+// No report tells of the MTU: that of the matrix says how many frames there were.
+static void test_fragments(void **state)
+{
+	char *a = make_report("a", "b", 1000, 3);
+	struct err e = { 0 };
+	struct two t;
+
+	(void)state;
+	two_make(&t);
+	t.run.matrix.host[0].mtu = t.run.matrix.host[1].mtu = 400;
+	assert_int_equal(take(&t, 0, a, 2000000000, &e), 0);
+	summarize(&t);
+	// 8 + 466 bytes behind IPv4: 376 and 98
+	assert_near(mesh_flow(&t.s, 0, 1)->returned_l1, (38 + 376 + 20) + (38 + 98 + 20), 1e-9);
+	assert_true(t.s.host[0].port.mtu == COUNTER_UNKNOWN);
+	two_free(&t);
+	free(a);
+}
+
 static void test_more_than_there_is(void **state)
 {
 	char *a = make_report("a", "b", 1000, 3);
@@ -236,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_last_intervals),
+		cmocka_unit_test(test_fragments),
 		cmocka_unit_test(test_more_than_there_is),
 		cmocka_unit_test(test_old_report),
 		cmocka_unit_test(test_refused),
