@@ -205,8 +205,9 @@ static enum claim learn(struct neigh_table *t, const struct ip_addr *who,
 	return CLAIM_TAKEN;
 }
 
-// RFC 4861, 7.2.5: one that does not override says no more than that there may be another MAC; one
-// without a MAC, solicited, that the known one is right.
+// RFC 4861, 7.2.5: one that does not override (a proxy's) says no more than that there may be
+// another MAC, as long as the known one may answer; one without a MAC, solicited, that the known
+// one is right.
 static enum claim learn_nd(struct neigh_table *t, const struct nd *nd, uint64_t now_ns)
 {
 	struct hop *n = find_hop(t, &nd->who);
@@ -216,7 +217,7 @@ static enum claim learn_nd(struct neigh_table *t, const struct nd *nd, uint64_t 
 		hop_confirm(n, now_ns);
 	if (!nd->has_mac)
 		return CLAIM_TAKEN;
-	if (nd->override || !n->known || rte_is_same_ether_addr(&n->mac, &nd->mac))
+	if (nd->override || !hop_disputes(n, &nd->mac))
 		return learn(t, &nd->who, &nd->mac, now_ns);
 	hop_doubt(n, now_ns);
 	return CLAIM_REFUSED;

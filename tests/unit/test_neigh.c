@@ -282,6 +282,47 @@ static void many_addresses_are_ours(void **state)
 	rig_drop(r);
 }
 
+// A neighbour advertisement that does not override, as a proxy sends it.
+static void proxy_says(struct rig *r, const struct rte_ether_addr *mac)
+{
+	struct nd_self proxy = { .addr = r->tx.peer_addr, .mac = *mac };
+	struct rte_mbuf *m = rte_pktmbuf_alloc(r->queue.rx_pool);
+	struct nd asked = { .who = r->cfg.addr, .mac = own_mac };
+	assert_non_null(m);
+	nd_answer(&proxy, m, &asked);
+	uint8_t *icmp = rte_pktmbuf_mtod_offset(m, uint8_t *, 54);
+	uint16_t csum;
+	icmp[4] &= 0xdf;
+	memset(icmp + 2, 0, sizeof(csum));
+	csum = rte_ipv6_udptcp_cksum(rte_pktmbuf_mtod_offset(m, void *, 14), icmp);
+	memcpy(icmp + 2, &csum, sizeof(csum));
+	assert_int_equal(rte_ring_enqueue(r->queue.punt, m), 0);
+}
+
+// Who does not override is no reason to leave a neighbour that answers, but its successor when it
+// does not.
+static void a_proxy_succeeds_the_dead(void **state)
+{
+	struct rig *r = rig_make();
+	struct rte_ether_addr to;
+	uint64_t ms = 2;
+	(void)state;
+	neigh_close(&r->table);
+	assert_int_equal(parse_ip("2001:2::1", &r->cfg.addr, NULL), 0);
+	assert_int_equal(parse_ip("2001:2::2", &r->tx.peer_addr, NULL), 0);
+	assert_int_equal(neigh_open(&r->table, &r->cfg, &r->shared, &own_mac, r->queues, NULL), 0);
+	assert_int_equal(sent(r, MS, &to), 1);
+	proxy_says(r, &peer_mac);
+	assert_int_equal(sent(r, MS, &to), 0);
+	assert_peer_is(r, &peer_mac);
+	for (; memcmp(&r->table.hop[0].mac, &thief_mac, sizeof(to)) != 0 && ms < 5000; ms += 10) {
+		proxy_says(r, &thief_mac);
+		sent(r, ms * MS, &to);
+	}
+	assert_in_range(ms, 400, 1500);
+	rig_drop(r);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +332,7 @@ static int run(void)
 		cmocka_unit_test(others_are_counted),
 		cmocka_unit_test(pings),
 		cmocka_unit_test(many_addresses_are_ours),
+		cmocka_unit_test(a_proxy_succeeds_the_dead),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
