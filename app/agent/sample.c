@@ -250,11 +250,11 @@ static double on_share(const struct sampler *s, const struct agent *a, uint32_t 
 	return (double)on / (double)(now_ns - s->last_ns);
 }
 
-// Of the rate, in the interval: less on a ramp.
+// Of the rate, in the interval: less on a ramp, which began before a run that was joined.
 static double rate_share(const struct sampler *s, const struct agent *a, uint64_t now_ns)
 {
 	const struct hostcfg *c = &a->cfg;
-	double window = (double)(a->start_ns + c->warmup_ns);
+	double window = (double)a->window_ns - (double)a->rotated_ns;
 
 	return ramp_share(&c->pacing.ramp, (double)s->last_ns - window, (double)now_ns - window);
 }
