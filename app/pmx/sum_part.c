@@ -50,6 +50,25 @@ static double window_of(const struct result *r, uint64_t now_ns)
 	return window_s;
 }
 
+// Of the rates, on a ramp; who joined a run that was under way found it partly risen.
+static double rate_share_of(const struct result *r, const struct ramp *ramp, uint64_t now_ns)
+{
+	double due_s = 0, window_s = 0;
+
+	for (size_t t = 0; t < r->trial_count; t++) {
+		const struct trial *trial = &r->trial[t];
+		double from = (double)trial->rotated_ns, s = NAN;
+
+		if (has_begun(trial, now_ns))
+			s = trial_window_s(r, trial, now_ns);
+		if (!(s > 0))
+			continue;
+		due_s += s * ramp_share(ramp, from, from + s * 1e9);
+		window_s += s;
+	}
+	return window_s > 0 ? due_s / window_s : 1;
+}
+
 // The part of that in which a layer was on.
 static double on_of(const struct result *r, uint32_t layer, double window_s, uint64_t now_ns)
 {
@@ -464,6 +483,7 @@ int sum_part_make(const struct names *names, uint32_t host, const struct result 
 	p->host = host_unknown(host);
 	p->done = strcmp(r->state, "done") == 0;
 	p->rotation = r->rotation;
+	p->rate_share = rate_share_of(r, &names->matrix->traffic.pacing.ramp, now_ns);
 	snprintf(p->run_id, sizeof(p->run_id), "%s", r->run_id);
 	if (strcmp(r->host, name) != 0)
 		ret = err_set(e, EINVAL, "result of host '%s' stands at the place of host '%s'",

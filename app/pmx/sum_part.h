@@ -46,8 +46,9 @@ struct part_rx { // as its destination says
 
 struct sum_part {
 	char run_id[NAME_MAX_BYTES];
-	bool done;     // a final result, not a live one
-	bool windowed; // of the last intervals of its report only (sum_window.h)
+	bool done;	   // a final result, not a live one
+	bool windowed;	   // of the last intervals of its report only (sum_window.h)
+	double rate_share; // mean of a ramp while it was measured; 1 without. Not of a report
 	struct rotation rotation;
 	struct sum_host host; // what needs no other host; its queues are the part's until taken
 	struct part_tx *tx;   // owned, and so are the others

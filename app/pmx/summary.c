@@ -69,8 +69,7 @@ static void flow_take_tx(struct sum_flow *f, const struct part_tx *tx, const str
 			 const struct matrix *m, double window_s)
 {
 	// reports have the ramp in their rates
-	double rate_share =
-		p->windowed ? 1 : ramp_share(&m->traffic.pacing.ramp, 0, window_s * 1e9);
+	double rate_share = p->windowed ? 1 : p->rate_share;
 
 	sum_sizes_tx(f, tx, p, m);
 	f->req_bytes = tx->req_bytes;

@@ -52,6 +52,26 @@ static void test_clean(void **state)
 	mesh_run_free(&r);
 }
 
+// What was asked for on a ramp; who joins a run that is under way finds it partly risen.
+static void test_ramp(void **state)
+{
+	struct mesh_run r;
+	struct summary s;
+
+	(void)state;
+	mesh_run_make(&r, &three);
+	r.matrix.traffic.pacing.ramp = (struct ramp){ .over_ns = 10000000000 };
+	r.result[1].trial[1].rotated_ns = 5000000000;
+	r.result[2].trial[1].rotated_ns = 20000000000;
+	mesh_summarize(&r, &s);
+	assert_near(mesh_flow(&s, 0, 1)->target_pps, PPS / 2, 1e-9);
+	// 5 s from half to all of the rate, and 5 s of all
+	assert_near(mesh_flow(&s, 1, 2)->target_pps, PPS * 0.875, 1e-9);
+	assert_near(mesh_flow(&s, 2, 0)->target_pps, PPS, 1e-9);
+	summary_free(&s);
+	mesh_run_free(&r);
+}
+
 static void test_rows_add_up(void **state)
 {
 	struct mesh_run r;
@@ -429,6 +449,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_ramp),
 		cmocka_unit_test(test_rows_add_up),
 		cmocka_unit_test(test_loss_each_way),
 		cmocka_unit_test(test_causes),
