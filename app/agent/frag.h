@@ -1,16 +1,15 @@
-// Datagrams of more than one frame, by DPDK's rte_ip_frag.
+// Datagrams of more than one frame.
 //
 // Out: in the out ring a datagram is one mbuf that holds its headers and says its whole length; the
 // payload is zeros, of which a queue has some to refer to. It is cut when its turn comes and stays
 // in the ring until the port took its last fragment: then it was sent.
 //
-// In: fragments of the plan's peers wait in a table of fixed size for the others of their datagram.
-// Who does not know the run's cookie gets no place in it.
+// In: fragments of the plan's peers wait in a table of fixed size for the others of their datagram,
+// see frag_table.h.
 #pragma once
 
+#include "frag_table.h"
 #include "queue.h"
-
-#include <rte_ip_frag.h>
 
 #define FRAG_TIMEOUT_NS 250e6 // less than 65,536 datagrams of a pair take: ids of IPv4 come again
 #define FRAG_ZEROS 40	      // mbufs of zeros: 64 KB of the smallest
@@ -30,10 +29,9 @@ struct frag_out {
 };
 
 struct frag_in {
-	struct rte_ip_frag_tbl *table;
-	struct rte_ip_frag_death_row dead;
-	uint64_t timeout, expire_next; // TSC
-	struct ip_addr *peer;	       // owned, sorted
+	struct frag_table table;
+	uint64_t expire_next;	// TSC
+	struct frag_peer *peer; // owned, sorted, each address once
 	size_t peers;
 };
 

@@ -234,7 +234,7 @@ static void one_fragment_is_one_datagram(void **state)
 			take(r, 7 + lose);
 			assert_int_equal(r->q->request[0].recv, 2);
 			assert_int_equal(r->q->out_count, 2);
-			frag_expire(r->q, r->now + r->q->frag->in.timeout + 10);
+			frag_expire(r->q, r->now + r->q->frag->in.table.timeout + 10);
 			assert_int_equal(r->q->drop[DROP_INCOMPLETE], 6);
 			assert_int_equal(drops(r->q), 6);
 			rig_drop(r);
@@ -278,14 +278,16 @@ static void a_full_port(void **state)
 	rig_drop(r);
 }
 
-// A first fragment as the peer's, or with a cookie that is not the run's.
-static struct rte_mbuf *first(struct rig *r, uint32_t id, uint16_t cookie)
+// A fragment as the peer's. Of a first one the cookie may be another than the run's.
+static struct rte_mbuf *forge(struct rig *r, uint32_t id, uint32_t at, uint32_t len, bool more,
+			      uint16_t cookie)
 {
 	struct queue *q = r->q;
 	struct rte_mbuf *m = rte_pktmbuf_alloc(q->rx_pool);
 	if (m == NULL)
 		return NULL;
-	uint8_t *d = (uint8_t *)rte_pktmbuf_append(m, 14 + 20 + 1480);
+	uint32_t bytes = 14 + 20 + len;
+	uint8_t *d = (uint8_t *)rte_pktmbuf_append(m, (uint16_t)RTE_MAX(bytes, 64u));
 	memset(d, 0, m->data_len);
 	struct frame_spec s = { .src_mac = mac,
 				.dst_mac = mac,
@@ -298,12 +300,18 @@ static struct rte_mbuf *first(struct rig *r, uint32_t id, uint16_t cookie)
 				.kind = PMX_REQUEST };
 	frame_build((struct frame *)(void *)d, &s);
 	struct rte_ipv4_hdr *ip = (void *)(d + q->at.l3);
-	ip->total_length = rte_cpu_to_be_16(1500);
+	ip->total_length = rte_cpu_to_be_16((uint16_t)(20 + len));
 	ip->packet_id = rte_cpu_to_be_16((uint16_t)id);
-	ip->fragment_offset = RTE_BE16(RTE_IPV4_HDR_MF_FLAG);
+	ip->fragment_offset =
+		rte_cpu_to_be_16((uint16_t)(at / 8 | (more ? RTE_IPV4_HDR_MF_FLAG : 0)));
 	ip->hdr_checksum = 0;
 	ip->hdr_checksum = rte_ipv4_cksum(ip);
 	return m;
+}
+
+static struct rte_mbuf *first(struct rig *r, uint32_t id, uint16_t cookie)
+{
+	return forge(r, id, 0, 1480, true, cookie);
 }
 
 static void give(struct rig *r, struct rte_mbuf *m)
@@ -350,8 +358,8 @@ static void a_flood_is_bounded(void **state)
 	}
 	assert_in_range(most, FOOTPRINT_DATAGRAMS / 2, FOOTPRINT_DATAGRAMS);
 	assert_int_equal(q->drop[DROP_INCOMPLETE], 60000 - most);
-	r->now += q->frag->in.timeout + 10;
-	for (int i = 0; i < 64; i++, r->now += q->frag->in.timeout / 8)
+	r->now += q->frag->in.table.timeout + 10;
+	for (int i = 0; i < 64; i++, r->now += q->frag->in.table.timeout / 8)
 		frag_expire(q, r->now);
 	assert_int_equal(rte_mempool_in_use_count(q->rx_pool), before);
 	assert_int_equal(q->drop[DROP_INCOMPLETE], 60000);
@@ -361,6 +369,99 @@ static void a_flood_is_bounded(void **state)
 	frag_flush(q);
 	take(r, UINT32_MAX);
 	assert_int_equal(q->reply[0].recv, 5);
+	rig_drop(r);
+}
+
+// A later fragment as anyone can make it who knows an address and an MTU.
+static void give_forged(struct rig *r, struct rng *g, uint32_t id)
+{
+	uint32_t at = 8 * (1 + (uint32_t)rng_below(g, 1125));
+	bool more = rng_below(g, 4) > 0;
+	uint32_t len =
+		more ? 8 * (1 + (uint32_t)rng_below(g, 185)) : 1 + (uint32_t)rng_below(g, 1480);
+	struct rte_mbuf *m = forge(r, id, at, len, more, 0);
+	assert_non_null(m);
+	give(r, m);
+}
+
+// An id that none of the queue's datagrams has now or soon.
+static uint32_t other_id(struct rig *r, struct rng *g)
+{
+	return r->q->frag->out.id + 1000 + (uint32_t)rng_below(g, 60000);
+}
+
+// Gives what waits at the port, with `forged` fragments before each.
+static void give_mixed(struct rig *r, struct rng *g, bool shuffled, uint32_t forged)
+{
+	struct rte_mbuf *m[32];
+	uint16_t n = rte_eth_rx_burst(0, 0, m, 32);
+	for (uint32_t i = n; shuffled && i-- > 1;) {
+		uint32_t k = (uint32_t)rng_below(g, i + 1);
+		RTE_SWAP(m[i], m[k]);
+	}
+	for (uint16_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < forged; k++)
+			give_forged(r, g, other_id(r, g));
+		give(r, m[i]);
+	}
+}
+
+// Nobody's address, no first fragment: later ones in a peer's name. Datagrams in order lose nothing
+// to however many; those out of order, nothing to fewer than the budget between their fragments.
+static void later_fragments(bool shuffled, uint32_t forged)
+{
+	struct rig *r = rig_make(false, 0, 9000, 9000);
+	struct rng g = rng_open("later fragments");
+	struct queue *q = r->q;
+	unsigned before = rte_mempool_in_use_count(q->rx_pool);
+	uint64_t given = 0;
+	for (uint32_t i = 0; i < 100; i++, r->now += 1000) {
+		ask(r, 3);
+		for (int way = 0; way < 2; way++) {
+			assert_int_equal(frag_flush(q), 3);
+			give_mixed(r, &g, shuffled, forged);
+			given += 21 * forged;
+		}
+	}
+	assert_int_equal(q->request[0].recv, 300);
+	assert_int_equal(q->reply[0].recv, 300);
+	assert_true(drops(q) < given); // some wait
+	frag_expire(q, r->now + q->frag->in.table.timeout + 1);
+	assert_int_equal(drops(q), given);
+	assert_int_equal(q->drop[DROP_INCOMPLETE] + q->drop[DROP_MALFORMED], given);
+	assert_true(q->drop[DROP_MALFORMED] > 0); // beyond the end of the plan's datagrams
+	assert_int_equal(rte_mempool_in_use_count(q->rx_pool), before);
+	rig_drop(r);
+}
+
+static void a_flood_of_later_fragments(void **state)
+{
+	(void)state;
+	later_fragments(false, 100);
+	later_fragments(true, FOOTPRINT_EARLY / 21 - 1);
+}
+
+// The flood knows the ids that come next: what is in order is whole nevertheless.
+static void ids_known_beforehand(void **state)
+{
+	struct rig *r = rig_make(false, 0, 9000, 9000);
+	struct rng g = rng_open("ids");
+	struct queue *q = r->q;
+	unsigned before = rte_mempool_in_use_count(q->rx_pool);
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++, r->now += 1000) {
+		ask(r, 3);
+		for (int way = 0; way < 2; way++) {
+			for (uint32_t k = 0; k < 30; k++)
+				give_forged(r, &g, q->frag->out.id + k % 3);
+			assert_int_equal(frag_flush(q), 3);
+			give_mixed(r, &g, false, 0);
+		}
+	}
+	assert_int_equal(q->request[0].recv, 3000);
+	assert_int_equal(q->reply[0].recv, 3000);
+	frag_expire(q, r->now + q->frag->in.table.timeout + 1);
+	assert_int_equal(rte_mempool_in_use_count(q->rx_pool), before);
 	rig_drop(r);
 }
 
@@ -397,7 +498,7 @@ static void mbufs_come_back(void **state)
 			frag_expire(q, r->now);
 		}
 		assert_true(q->reply[0].recv > 0);
-		for (int i = 0; i < 64; i++, r->now += q->frag->in.timeout)
+		for (int i = 0; i < 64; i++, r->now += q->frag->in.table.timeout)
 			frag_expire(q, r->now);
 		assert_int_equal(rte_mempool_in_use_count(q->rx_pool), before);
 		assert_int_equal(rte_mempool_in_use_count(q->frag->out.heads), 0);
@@ -413,6 +514,8 @@ int main(void)
 		cmocka_unit_test(a_full_port),
 		cmocka_unit_test(a_flood_of_strangers),
 		cmocka_unit_test(a_flood_is_bounded),
+		cmocka_unit_test(a_flood_of_later_fragments),
+		cmocka_unit_test(ids_known_beforehand),
 		cmocka_unit_test(mbufs_come_back),
 	};
 	char dir[] = "/tmp/pmx-test-XXXXXX",
