@@ -219,28 +219,6 @@ static int hosts_fill(const struct plan_input *in, struct plan *p, struct err *e
 							: ports_share(in, p, e);
 }
 
-// Counters by size are held and written for each flow.
-static int counts_check(const struct matrix *m, const struct plan *p, struct err *e)
-{
-	size_t sizes = (req_mix(m) > 0 ? mix_size_count(&m->traffic.req_mix) : 0) +
-		       (rep_mix(m) > 0 ? mix_size_count(&m->traffic.rep_mix) : 0);
-	struct pos pos = req_mix(m) > 0 ? m->traffic.at.request : m->traffic.at.reply;
-	size_t flows = 0;
-
-	for (size_t i = 0; sizes > 0 && i < p->host_count; i++) {
-		const struct hostcfg *c = &p->host[i];
-		size_t n = c->tx_count > c->rx_count ? c->tx_count : c->rx_count;
-
-		flows = n > flows ? n : flows;
-	}
-	if (flows * sizes <= MIX_COUNTS_MAX)
-		return 0;
-	return pos_fail(m->file, pos, e,
-			"%zu sizes: a host with %zu flows would count by %zu: expected at most %u, "
-			"by fewer sizes or a larger step",
-			sizes, flows, flows * sizes, MIX_COUNTS_MAX);
-}
-
 static int size_check(const struct matrix *m, const char *what, uint32_t bytes, struct pos pos,
 		      const struct hostcfg *c, struct err *e)
 {
@@ -359,6 +337,28 @@ static uint16_t sport_decide(uint16_t udp_port)
 struct cursor { // what the next flow of a host takes, each way
 	uint32_t tx_slot, tx_stream, rx_slot, rx_stream;
 };
+
+// Counters by size are held and written for each flow.
+static int counts_check(const struct matrix *m, const struct cursor *cursor, struct err *e)
+{
+	size_t sizes = (req_mix(m) > 0 ? mix_size_count(&m->traffic.req_mix) : 0) +
+		       (rep_mix(m) > 0 ? mix_size_count(&m->traffic.rep_mix) : 0);
+	struct pos pos = req_mix(m) > 0 ? m->traffic.at.request : m->traffic.at.reply;
+	size_t flows = 0;
+
+	for (size_t i = 0; i < m->host_count; i++) {
+		const struct cursor *c = &cursor[i];
+		size_t n = c->tx_slot > c->rx_slot ? c->tx_slot : c->rx_slot;
+
+		flows = n > flows ? n : flows;
+	}
+	if (flows * sizes <= MIX_COUNTS_MAX)
+		return 0;
+	return pos_fail(m->file, pos, e,
+			"%zu sizes: a host with %zu flows would count by %zu: expected at most %u, "
+			"by fewer sizes or a larger step",
+			sizes, flows, flows * sizes, MIX_COUNTS_MAX);
+}
 
 static int cursor_check(const struct matrix *m, const struct matrix_host *h, uint32_t flows,
 			uint32_t streams, struct err *e)
@@ -548,7 +548,7 @@ static int flows_share(struct plan *p, const struct cursor *cursor, struct err *
 	for (size_t i = 0; i < p->flow_count; i++)
 		if (flow_share(p->matrix, p, &p->flow[i]) < 0)
 			return err_set(e, ENOMEM, "%s: out of memory", p->matrix->file);
-	return counts_check(p->matrix, p, e);
+	return 0;
 }
 
 int plan_build(const struct plan_input *in, struct plan *p, struct err *e)
@@ -569,6 +569,8 @@ int plan_build(const struct plan_input *in, struct plan *p, struct err *e)
 		ret = hosts_fill(in, p, e);
 	if (ret == 0)
 		ret = flows_decide(in, p, cursor, e);
+	if (ret == 0)
+		ret = counts_check(in->matrix, cursor, e);
 	if (ret == 0 && !in->flows_only)
 		ret = flows_share(p, cursor, e);
 	free(cursor);

@@ -16,12 +16,33 @@ struct planned {
 	struct plan plan;
 };
 
-// Every step that `pmx check` takes; on failure there is nothing to free.
+// in: all but matrix and profile. On failure there is nothing to free.
+static inline int planned_by(struct planned *p, const char *text, size_t len, struct plan_input *in,
+			     struct err *e)
+{
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	ret = matrix_parse("FILE", text, len, &p->matrix, e);
+	if (ret < 0)
+		return ret;
+	ret = profile_load_all(&p->matrix, plan_drivers, &p->profile, e);
+	in->matrix = &p->matrix;
+	in->profile = p->profile;
+	if (ret == 0)
+		ret = plan_build(in, &p->plan, e);
+	if (ret < 0) {
+		free(p->profile);
+		matrix_free(&p->matrix);
+	}
+	return ret;
+}
+
+// Every step that `pmx run` takes.
 static inline int planned_build(struct planned *p, const char *text, size_t len,
 				const bool *excluded, unsigned cpus, struct err *e)
 {
 	struct plan_input in = {
-		.matrix = &p->matrix,
 		.excluded = excluded,
 		.cookie = 0xbeef,
 		.run_id = "test-run",
@@ -30,21 +51,16 @@ static inline int planned_build(struct planned *p, const char *text, size_t len,
 		.duration_ns = 2000000000,
 		.lease_ns = 10000000000,
 	};
-	int ret;
 
-	memset(p, 0, sizeof(*p));
-	ret = matrix_parse("FILE", text, len, &p->matrix, e);
-	if (ret < 0)
-		return ret;
-	ret = profile_load_all(&p->matrix, plan_drivers, &p->profile, e);
-	in.profile = p->profile;
-	if (ret == 0)
-		ret = plan_build(&in, &p->plan, e);
-	if (ret < 0) {
-		free(p->profile);
-		matrix_free(&p->matrix);
-	}
-	return ret;
+	return planned_by(p, text, len, &in, e);
+}
+
+// And those that `pmx check` takes.
+static inline int planned_look(struct planned *p, const char *text, struct err *e)
+{
+	struct plan_input in = { .run_id = "check", .flows_only = true, .local_cpus = 8 };
+
+	return planned_by(p, text, strlen(text), &in, e);
 }
 
 static inline void planned_free(struct planned *p)

@@ -439,19 +439,67 @@ static void line_rates(void **state)
 	matrix_free(&m);
 }
 
+// A matrix of many hosts, to 303 lines, with room for its traffic behind `used`.
+static char *many_hosts(size_t *used)
+{
+	size_t hosts = 300;
+	char *text = malloc(64 * hosts + 1024);
+
+	assert_non_null(text);
+	*used = (size_t)sprintf(text,
+				"pmx: 1\ndefaults: {device: eth1, driver: af_packet}\nhosts:\n");
+	for (size_t i = 0; i < hosts; i++)
+		*used += (size_t)sprintf(text + *used, "  h%zu: {addr: 198.18.%zu.%zu/16}\n", i,
+					 i / 250, i % 250 + 1);
+	return text;
+}
+
+// Flows by sizes are bounded for whoever only looks at the plan, too: check says what run would.
+static void size_counts(void **state)
+{
+	static const struct {
+		const char *traffic, *refusal;
+	} row[] = {
+		// 299 * 876 <= 2^18 < 299 * 877
+		{ "traffic: {rate: 1, request: 18-893}\n", NULL },
+		{ "traffic: {rate: 1, request: 18-894}\n",
+		  "FILE:304:29: 877 sizes: a host with 299 flows would count by 262223: expected "
+		  "at most 262144, by fewer sizes or a larger step" },
+		{ "traffic: {rate: 1, request: 18-455, reply: 18-456}\n",
+		  "FILE:304:29: 877 sizes: a host with 299 flows would count by 262223: expected "
+		  "at most 262144, by fewer sizes or a larger step" },
+		{ "traffic: {rate: 1, request: 18, reply: 18-894}\n",
+		  "FILE:304:40: 877 sizes: a host with 299 flows would count by 262223: expected "
+		  "at most 262144, by fewer sizes or a larger step" },
+	};
+	size_t used;
+	char *text = many_hosts(&used);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(row); i++)
+		for (int look = 0; look < 2; look++) {
+			struct planned p;
+			struct err e = { 0 };
+
+			strcpy(text + used, row[i].traffic);
+			int ret = look ? planned_look(&p, text, &e)
+				       : planned_build(&p, text, strlen(text), NULL, 8, &e);
+			assert_int_equal(ret, row[i].refusal != NULL ? -EINVAL : 0);
+			if (ret == 0)
+				planned_free(&p);
+			else
+				assert_string_equal(e.msg, row[i].refusal);
+		}
+	free(text);
+}
+
 static void limits(void **state)
 {
 	struct planned p;
 	size_t hosts = 300, used;
-	char *text = malloc(64 * hosts + 1024);
+	char *text = many_hosts(&used);
 
 	(void)state;
-	assert_non_null(text);
-	used = (size_t)sprintf(text,
-			       "pmx: 1\ndefaults: {device: eth1, driver: af_packet}\nhosts:\n");
-	for (size_t i = 0; i < hosts; i++)
-		used += (size_t)sprintf(text + used, "  h%zu: {addr: 198.18.%zu.%zu/16}\n", i,
-					i / 250, i % 250 + 1);
 	sprintf(text + used, "traffic: {rate: 1, streams: 14027}\n"); // 299 * 14027 <= 2^22
 	planned_good(&p, text);
 	plan_holds(&p.plan);
@@ -473,7 +521,7 @@ int main(void)
 		cmocka_unit_test(source_ports), cmocka_unit_test(steering),
 		cmocka_unit_test(excluded),	cmocka_unit_test(local_cpus),
 		cmocka_unit_test(gateways),	cmocka_unit_test(line_rates),
-		cmocka_unit_test(limits),
+		cmocka_unit_test(size_counts),	cmocka_unit_test(limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
