@@ -231,12 +231,12 @@ static void twice_and_across(void **state)
 	assert_false(add(b, 0, part(4, 1, 3), 0));
 	assert_true(add(b, 0, part(4, 2, 3), 0));
 
-	// seven crumbs that leave no room
+	// crumbs that leave no room
 	for (uint32_t i = 0; i < DATAGRAM_FRAMES_MAX; i++)
-		assert_false(add(
-			b, 0,
-			(struct frag_piece){ .id = 5, .at = 8 + 16 * i, .len = 8, .more = true },
-			0));
+		assert_false(add(b, 0,
+				 (struct frag_piece){
+					 .id = 5, .at = 2 * LEN + 16 * i, .len = 8, .more = true },
+				 0));
 	for (uint32_t i = 0; i < DATAGRAM_FRAMES_MAX; i++)
 		assert_int_equal(add(b, 0, part(5, i, DATAGRAM_FRAMES_MAX), 0),
 				 i + 1 == DATAGRAM_FRAMES_MAX);
