@@ -83,7 +83,7 @@ static inline bool lone_reply(struct queue *q, struct rte_mbuf *m, const struct 
 	s->next++;
 	s->recv++;
 	if (!used && q->windowed)
-		rx_credit(q, s, 1, now);
+		rx_credit(q, s, 1, now, true);
 	q->lone_rtt = &q->trial[s->trial].rtt[s->flow * q->trial[s->trial].rtt_stride];
 	q->lone_tsc = (now - sent) & 0xffffffffffff;
 	q->total.replies_received++;

@@ -372,6 +372,20 @@ static int build_windows(struct queue *q, const struct hostcfg *cfg, const struc
 	return window_fill(&q->window);
 }
 
+// Fragments have no ports: their queue is another than that of the stream's whole frames.
+static int build_window_streams(struct queue *q, const struct hostcfg *cfg, const struct order *o,
+				uint32_t n)
+{
+	if (q->window.group_count == 0 || cfg->port.queues == 1 || !hostcfg_fragments(cfg))
+		return 0;
+	if (window_streams(&q->window, q->tx_stream_all) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		q->window.stream[cfg->tx[o[i].flow].tx_first + o[i].s].group =
+			q->tx_flow[o[i].flow].window;
+	return 0;
+}
+
 static uint32_t count_streams(const struct hostcfg *cfg, bool tx)
 {
 	uint32_t n = 0;
@@ -399,6 +413,8 @@ static int queue_build(struct queue *q, const struct queue_env *env, struct err 
 		r = build_groups(q, cfg, o, q->tx_stream_count);
 	if (r == 0)
 		r = build_windows(q, cfg, o, q->tx_stream_count);
+	if (r == 0)
+		r = build_window_streams(q, cfg, o, q->tx_stream_count);
 	if (r == 0) {
 		for (uint32_t i = 0; i < q->tx_stream_count; i++) {
 			build_request(&q->tx[i], env, q->csum_hw, o[i].flow, o[i].s);
@@ -493,6 +509,8 @@ int queue_sequences_set(struct queue *q, const struct hostcfg *cfg, const uint32
 		q->tx[i].seq = q->tx_mark[i] = seq[cfg->tx[o[i].flow].tx_first + o[i].s];
 	for (uint32_t i = 0; i < q->tx_stream_all; i++)
 		q->reply[i].next = q->reply[i].run = seq[i];
+	for (uint32_t i = 0; q->window.stream != NULL && i < q->tx_stream_all; i++)
+		q->window.stream[i].next = seq[i];
 	free(o);
 	return 0;
 }

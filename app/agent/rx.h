@@ -134,16 +134,29 @@ static inline enum rx_count rx_count(struct queue *q, struct rx_stream *s, const
 	return RX_NEW;
 }
 
+// The owner's account of a stream, whichever queue its replies come in on.
+static inline void rx_reached(struct queue *q, struct queue *owner, const struct rx_stream *s,
+			      uint64_t now)
+{
+	uint32_t stream = (uint32_t)(s - q->reply);
+	if (owner == q)
+		window_reach(&q->window, stream, s->next, now);
+	else
+		window_pass_stream(&owner->window, stream, s->next);
+}
+
 // A reply frees its place, and those of the requests before it in its stream that stayed without:
 // they are lost or reordered. On another queue than the asking one the credit is passed on.
-static inline void rx_credit(struct queue *q, const struct rx_stream *s, uint32_t advance,
-			     uint64_t now)
+static __rte_always_inline void rx_credit(struct queue *q, const struct rx_stream *s,
+					  uint32_t advance, uint64_t now, bool plain)
 {
 	struct queue *owner = q->shared->queue[s->owner];
 	uint32_t group = owner->tx_flow[s->flow].window;
 	if (advance == 0 || group == NO_WINDOW)
 		return;
-	if (owner == q)
+	if (!plain && owner->window.stream != NULL)
+		rx_reached(q, owner, s, now);
+	else if (owner == q)
 		window_credit(&q->window, group, advance, now);
 	else
 		window_pass(&owner->window, group, advance);
@@ -179,7 +192,7 @@ static __rte_always_inline bool rx_reply(struct queue *q, struct rte_mbuf *m, co
 	if (unlikely(count == RX_NOT_OURS))
 		goto other;
 	if (unlikely(q->windowed))
-		rx_credit(q, s, s->next - expected, now);
+		rx_credit(q, s, s->next - expected, now, plain);
 	if (unlikely(count == RX_SEEN))
 		return true;
 	struct queue_trial *t = &q->trial[f->pmx.trial];

@@ -58,27 +58,51 @@ int window_fill(struct window *w)
 	return r;
 }
 
+int window_streams(struct window *w, uint32_t streams)
+{
+	w->stream = calloc(streams, sizeof(*w->stream));
+	for (uint32_t i = 0; w->stream != NULL && i < streams; i++)
+		w->stream[i].group = NO_WINDOW;
+	return w->stream != NULL ? 0 : -ENOMEM;
+}
+
 void window_free(struct window *w)
 {
 	for (uint32_t i = 0; w->layer != NULL && i < w->layer_count; i++)
 		free(w->layer[i].credit);
 	free(w->layer);
 	free(w->group);
+	free(w->stream);
 	rte_ring_free(w->passed);
 	*w = (struct window){ 0 };
 }
 
-// One pointer-sized word: group and count. A full ring drops it; the silence frees the places.
+// One pointer-sized word of two numbers. A full ring drops it; the silence frees the places.
+static void pass(struct window *w, uint32_t high, uint32_t low)
+{
+	rte_ring_mp_enqueue(w->passed, (void *)((uintptr_t)high << 32 | low));
+}
+
 void window_pass(struct window *w, uint32_t group, uint32_t count)
 {
-	rte_ring_mp_enqueue(w->passed, (void *)((uintptr_t)group << 32 | count));
+	pass(w, group, count);
+}
+
+void window_pass_stream(struct window *w, uint32_t stream, uint32_t next)
+{
+	pass(w, stream, next);
 }
 
 void window_take_passed(struct window *w, uint64_t now)
 {
 	void *word;
-	while (rte_ring_sc_dequeue(w->passed, &word) == 0)
-		window_credit(w, (uint32_t)((uintptr_t)word >> 32), (uint32_t)(uintptr_t)word, now);
+	while (rte_ring_sc_dequeue(w->passed, &word) == 0) {
+		uint32_t high = (uint32_t)((uintptr_t)word >> 32), low = (uint32_t)(uintptr_t)word;
+		if (w->stream != NULL)
+			window_reach(w, high, low, now);
+		else
+			window_credit(w, high, low, now);
+	}
 }
 
 void window_silence(struct window *w, uint64_t now)

@@ -19,6 +19,13 @@ struct window_group {		       // one pair, its streams on this queue
 	uint32_t layer;
 };
 
+// Of a stream whose replies may come in on several queues, whole ones on one and those in fragments
+// on another: no queue alone sees which are back, so the owner keeps it.
+struct window_stream {
+	uint32_t next;	// the sequence after the last that came back
+	uint32_t group; // NO_WINDOW = another queue's, or none
+};
+
 struct window_layer {
 	uint32_t *credit; // owned: FIFO of group numbers, `mask` + 1 places
 	uint32_t mask, head, tail;
@@ -28,10 +35,11 @@ struct window_layer {
 struct window {
 	struct window_group *group; // owned
 	uint32_t group_count, layer_count;
-	struct window_layer *layer; // owned
-	struct window_layer *on;    // that sends
-	uint64_t silence;	    // TSC
-	struct rte_ring *passed;    // credits from other queues; owned
+	struct window_layer *layer;   // owned
+	struct window_layer *on;      // that sends
+	uint64_t silence;	      // TSC
+	struct rte_ring *passed;      // credits from other queues; owned
+	struct window_stream *stream; // owned: by stream index; NULL = each has one queue
 };
 
 // A queue's windows, all empty, of one layer or more; the first is on. 0 or -ENOMEM. window_fill,
@@ -39,13 +47,16 @@ struct window {
 // different pairs in turn; 0 or -ENOMEM.
 int window_alloc(struct window *w, uint32_t groups, uint32_t layers, uint16_t queue);
 int window_fill(struct window *w);
+// For streams whose replies may come in on several queues: all at 0 and of no group. 0 or -ENOMEM.
+int window_streams(struct window *w, uint32_t streams);
 void window_free(struct window *w);
 // Takes what other queues passed on.
 void window_take_passed(struct window *w, uint64_t now);
 // Frees the places of pairs, of the layer that is on, that heard nothing for too long.
 void window_silence(struct window *w, uint64_t now);
-// By another queue's lcore.
+// By another queue's lcore: places of a group, or where streams are kept, how far one is (next).
 void window_pass(struct window *w, uint32_t group, uint32_t count);
+void window_pass_stream(struct window *w, uint32_t stream, uint32_t next);
 
 static inline uint32_t window_credits(const struct window *w)
 {
@@ -73,6 +84,17 @@ static inline void window_credit(struct window *w, uint32_t group, uint32_t coun
 	g->heard = now;
 	while (count-- > 0)
 		l->credit[l->tail++ & l->mask] = group;
+}
+
+// The replies of a stream came up to `next`, as some queue saw it.
+static inline void window_reach(struct window *w, uint32_t stream, uint32_t next, uint64_t now)
+{
+	struct window_stream *s = &w->stream[stream];
+	int32_t advance = (int32_t)(next - s->next);
+	if (advance <= 0 || s->group == NO_WINDOW)
+		return;
+	s->next = next;
+	window_credit(w, s->group, (uint32_t)advance, now);
 }
 
 // Whether the place that a reply of group g frees is the next to be used: no other waits, and the

@@ -29,6 +29,8 @@ struct rig {
 	uint64_t now;
 };
 
+#define PLACES 8u // of the window below
+
 static struct ip_addr own(bool v6)
 {
 	struct ip_addr a;
@@ -506,12 +508,71 @@ static void mbufs_come_back(void **state)
 	}
 }
 
+// Whole replies of a stream come in on one queue and those in fragments on another: a place is
+// freed once, whichever saw the reply, and a reply that did not come frees none of its own.
+static void replies_on_two_queues(void **state)
+{
+	static const unsigned on[PLACES] = { 0, 0, 0, 1, 0, 0, 1, 0 };
+	struct rig r = { .tx = { .peer = "b",
+				 .peer_addr = own(false),
+				 .req_bytes = 100,
+				 .rep_bytes = 4000,
+				 .rate_pps = RATE_UNPACED,
+				 .window = PLACES,
+				 .streams = 1,
+				 .sport_first = 50000 } };
+	struct queue *q[2];
+	struct err e = { 0 };
+	(void)state;
+	r.cfg = (struct hostcfg){ .host_count = 2,
+				  .addr = own(false),
+				  .prefix_len = 24,
+				  .udp_port = PORT,
+				  .tx = &r.tx,
+				  .tx_count = 1 };
+	r.cfg.port.queues = 2;
+	r.cfg.port.burst = 32;
+	r.cfg.port.mtu = MTU;
+	for (uint16_t i = 0; i < 2; i++) {
+		q[i] = queue_create(&(struct queue_env){ .cfg = &r.cfg,
+							 .shared = &r.shared,
+							 .rxd = 64,
+							 .txd = 64,
+							 .data_room = 2176,
+							 .mac = mac },
+				    i, &e);
+		if (q[i] == NULL)
+			fail_msg("%s", e.msg);
+		r.shared.queue[i] = q[i];
+	}
+	const uint32_t first[] = { UINT32_MAX - 2 }; // as a run that goes on has it
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(queue_sequences_set(q[i], &r.cfg, first), 0);
+	for (uint32_t n = 0; n < PLACES; n++)
+		window_spend(&q[0]->window);
+	for (uint32_t n = 0; n < PLACES; n++) {
+		struct queue *at = q[on[n]];
+		struct rx_stream *s = &at->reply[0];
+		uint32_t before = s->next;
+		if (n == 4) // lost
+			continue;
+		s->next = first[0] + n + 1;
+		rx_credit(at, s, s->next - before, 1, false);
+		window_take_passed(&q[0]->window, 1);
+		assert_int_equal(q[0]->window.group[0].in_flight, PLACES - n - 1);
+	}
+	assert_int_equal(window_credits(&q[0]->window), PLACES);
+	queue_destroy(q[0]);
+	queue_destroy(q[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(datagrams_come_back),
 		cmocka_unit_test(one_fragment_is_one_datagram),
 		cmocka_unit_test(a_full_port),
+		cmocka_unit_test(replies_on_two_queues),
 		cmocka_unit_test(a_flood_of_strangers),
 		cmocka_unit_test(a_flood_is_bounded),
 		cmocka_unit_test(a_flood_of_later_fragments),
