@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct jm_row mix_row[] = {
 	{ "cycle", JM_CODEC, JM_AT(struct size_mix, cycle), .codec = &uints_codec },
@@ -69,6 +70,18 @@ double mix_mean(const struct size_mix *m)
 	for (uint32_t i = 0; i < m->cycle->count; i++)
 		sum += m->cycle->v[i];
 	return (double)sum / m->cycle->count;
+}
+
+bool mixes_equal(const struct size_mix *a, size_t a_count, const struct size_mix *b, size_t b_count)
+{
+	bool same = a_count == b_count;
+
+	for (size_t i = 0; same && i < a_count; i++) {
+		const struct uints *x = a[i].cycle, *y = b[i].cycle;
+
+		same = x->count == y->count && memcmp(x->v, y->v, x->count * sizeof(x->v[0])) == 0;
+	}
+	return same;
 }
 
 struct place { // (2k + 1) / 2w of the cycle

@@ -7,6 +7,7 @@
 #include "jsonmap.h"
 #include "uints.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,9 @@ size_t mix_size_count(const struct size_mix *m);
 uint32_t mix_largest(const struct size_mix *m);
 // Payload bytes, of a cycle.
 double mix_mean(const struct size_mix *m);
+// Whether two lists of mixes are the same, place by place.
+bool mixes_equal(const struct size_mix *a, size_t a_count, const struct size_mix *b,
+		 size_t b_count);
 // A cycle of parts with weights, interleaved: the k-th (from 0) of w packets of a part stands at
 // (2k + 1) / 2w of the cycle; what falls together comes in the order of the parts. Weights are
 // taken as they are. NULL on no memory.

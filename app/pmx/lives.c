@@ -280,18 +280,6 @@ static void cut_rows(struct result *out, const struct extent *x)
 		free(out->rx[i].trial);
 }
 
-static bool same_mixes(const struct result *a, const struct result *b)
-{
-	bool same = a->mix_count == b->mix_count;
-
-	for (size_t i = 0; same && i < a->mix_count; i++) {
-		const struct uints *x = a->mix[i].cycle, *y = b->mix[i].cycle;
-
-		same = x->count == y->count && memcmp(x->v, y->v, x->count * sizeof(x->v[0])) == 0;
-	}
-	return same;
-}
-
 static int copy_mixes(struct result *out, const struct result *r)
 {
 	int rc = 0;
@@ -305,6 +293,26 @@ static int copy_mixes(struct result *out, const struct result *r)
 	for (size_t i = 0; rc == 0 && i < r->mix_count; i++)
 		rc = uints_copy(&out->mix[i].cycle, r->mix[i].cycle);
 	return rc;
+}
+
+// Which mixes are of requests and of replies: all flows of a run have the same. False: no flow.
+static bool roles_of(const struct result *r, uint32_t *req_mix, uint32_t *rep_mix)
+{
+	if (r->tx_count + r->rx_count == 0)
+		return false;
+	*req_mix = r->tx_count > 0 ? r->tx[0].req_mix : r->rx[0].req_mix;
+	*rep_mix = r->tx_count > 0 ? r->tx[0].rep_mix : r->rx[0].rep_mix;
+	return true;
+}
+
+static bool same_mixes(const struct result *a, const struct result *b)
+{
+	uint32_t a_req, a_rep, b_req, b_rep;
+
+	if (!mixes_equal(a->mix, a->mix_count, b->mix, b->mix_count))
+		return false;
+	return !roles_of(a, &a_req, &a_rep) || !roles_of(b, &b_req, &b_rep) ||
+	       (a_req == b_req && a_rep == b_rep);
 }
 
 // What must be the same in all of them for their sums to mean anything.

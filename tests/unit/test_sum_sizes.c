@@ -181,6 +181,10 @@ static void lives_have_the_same_mixes(void **state)
 	other.result[0].mix[0].cycle->v[3] = 19;
 	assert_true(lives_join(life, 2, 0, &joined, &e) < 0);
 	assert_non_null(strstr(e.msg, "different mixes of sizes"));
+	other.result[0].mix[0].cycle->v[3] = r.result[0].mix[0].cycle->v[3];
+	other.result[0].tx[0].req_mix = 2; // what was of requests is of replies now
+	other.result[0].tx[0].rep_mix = 1;
+	assert_true(lives_join(life, 2, 0, &joined, &e) < 0);
 	mesh_run_free(&r);
 	mesh_run_free(&other);
 }
