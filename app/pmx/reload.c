@@ -194,9 +194,43 @@ static int check_peers(const struct reload *r, const struct fleet *f)
 	return code;
 }
 
+// Whether what takes turns is the same, and the same way. Without flows nothing was counted.
+static bool same_mixes(const struct hostcfg *a, const struct hostcfg *b)
+{
+	if (!mixes_equal(a->mix, a->mix_count, b->mix, b->mix_count))
+		return false;
+	if (a->tx_count > 0 && b->tx_count > 0)
+		return a->tx[0].req_mix == b->tx[0].req_mix && a->tx[0].rep_mix == b->tx[0].rep_mix;
+	if (a->rx_count > 0 && b->rx_count > 0)
+		return a->rx[0].req_mix == b->rx[0].req_mix && a->rx[0].rep_mix == b->rx[0].rep_mix;
+	return true;
+}
+
+// What the results of the agents before and after could not be added up for (lives.c). A run has
+// it in common, so one host tells.
+static int check_sums(const struct reload *r, const struct fleet *f, const struct launch *l)
+{
+	const struct hostcfg *have = r->like, *want = &l->plan.host[r->like_host];
+	const char *what = NULL;
+
+	if (have->rotation.layers != want->rotation.layers ||
+	    have->rotation.dwell_ns != want->rotation.dwell_ns)
+		what = "another rotation";
+	else if (!same_mixes(have, want))
+		what = "other mixes of sizes";
+	if (what == NULL)
+		return EXIT_GOOD;
+	complain("%s has %s than the run, and results of both cannot be added up: stop and start",
+		 f->matrix->file, what);
+	return EXIT_USAGE;
+}
+
 int reload_decide(struct reload *r, const struct fleet *f, const struct launch *l)
 {
 	int code = check_peers(r, f);
+
+	if (code == EXIT_GOOD)
+		code = check_sums(r, f, l);
 
 	for (size_t i = 0; i < r->count && code == EXIT_GOOD; i++) {
 		struct reload_host *h = &r->host[i];
