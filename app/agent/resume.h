@@ -1,7 +1,6 @@
 // Where the streams' sequences go on when another agent takes this one's place in the run: without
 // it, its peers would take the new requests for duplicates, or for late ones. One file in the
-// agent's directory: the run and the number of streams, then the next sequence of each by its
-// index.
+// agent's directory, see seq_file.h.
 #pragma once
 
 #include "hostcfg.h"

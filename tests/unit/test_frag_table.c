@@ -143,6 +143,19 @@ static void an_equal_share(void **state)
 	bench_close(b);
 }
 
+// Who has its share already makes room for itself, though others came before.
+static void no_more_than_a_share(void **state)
+{
+	struct bench *b = bench_open();
+	(void)state;
+	for (uint32_t id = 0; id < FOOTPRINT_EARLY; id++)
+		assert_false(add(b, id < FOOTPRINT_EARLY / 2 ? 1 : 0, part(id, 1, 2), 0));
+	for (uint32_t id = FOOTPRINT_EARLY; id < 3 * FOOTPRINT_EARLY; id++)
+		assert_false(add(b, 0, part(id, 1, 2), 0));
+	assert_int_equal(early_of(b, 1), FOOTPRINT_EARLY / 2);
+	bench_close(b);
+}
+
 // More addresses than places.
 static void one_each(void **state)
 {
@@ -270,10 +283,15 @@ static void anything(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		cmocka_unit_test(any_order),	    cmocka_unit_test(the_oldest_of_who_has_most),
-		cmocka_unit_test(an_equal_share),   cmocka_unit_test(one_each),
-		cmocka_unit_test(known_are_safe),   cmocka_unit_test(stale_ones_give_way),
-		cmocka_unit_test(twice_and_across), cmocka_unit_test(anything),
+		cmocka_unit_test(any_order),
+		cmocka_unit_test(the_oldest_of_who_has_most),
+		cmocka_unit_test(an_equal_share),
+		cmocka_unit_test(no_more_than_a_share),
+		cmocka_unit_test(one_each),
+		cmocka_unit_test(known_are_safe),
+		cmocka_unit_test(stale_ones_give_way),
+		cmocka_unit_test(twice_and_across),
+		cmocka_unit_test(anything),
 	};
 	return cmocka_run_group_tests(all, NULL, NULL);
 }
