@@ -59,8 +59,11 @@ static void add_rx_sizes(struct result *r, const struct queue *q, uint32_t trial
 		struct uints *to = r->rx[f].trial[trial].by_size;
 		uint32_t first = q->any.rx_flow[f].counts[0], n = to != NULL ? to->count / 2 : 0;
 		for (uint32_t i = 0; i < n; i++) {
-			to->v[i] += c[first + i].delivered;
-			to->v[n + i] += c[first + i].delivered - c[first + i].reply_unsent;
+			// its lcore may be counting: what was not answered came before
+			uint64_t unsent = c[first + i].reply_unsent;
+			uint64_t delivered = c[first + i].delivered;
+			to->v[i] += delivered;
+			to->v[n + i] += delivered > unsent ? delivered - unsent : 0;
 		}
 	}
 }
