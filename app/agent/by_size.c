@@ -2,14 +2,18 @@
 
 #define PLACES (UINT64_C(1) << 32)
 
-// n packets from place `from` on, which is below PLACES with all of them.
+// n packets from place `from` on, which is below PLACES with all of them. By an lcore, of each of
+// its streams, between two trials: so without a division for each packet.
 static void add_run(struct tx_by_size *c, const struct sizes *z, uint64_t from, uint64_t n)
 {
 	uint64_t whole = n / z->cycle, rest = n % z->cycle;
+	uint32_t at = (uint32_t)(from % z->cycle);
 	for (uint32_t i = 0; whole > 0 && i < z->cycle; i++)
 		c[z->turn[i]].sent += whole;
-	for (uint64_t i = 0; i < rest; i++)
-		c[z->turn[(from + i) % z->cycle]].sent++;
+	for (; rest > 0; rest--) {
+		c[z->turn[at]].sent++;
+		at = at + 1 < z->cycle ? at + 1 : 0;
+	}
 }
 
 static void add_all(struct tx_by_size *c, const struct sizes *z, uint64_t from, uint64_t n)
