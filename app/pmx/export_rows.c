@@ -109,12 +109,22 @@ static void set_way(const struct walk *w, const struct export_way *way, double p
 	*mbps = pps * 8 * mean.l1_bytes / BPS_PER_MBPS;
 }
 
-static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t trial)
+// Both ways of a flow, of the rates that the row has; way: the request's.
+static void set_ways(const struct walk *w, struct export_row *row, struct export_way way,
+		     uint32_t rep_bytes)
 {
+	set_way(w, &way, row->pps, &row->size, &row->mbps);
+	way.bytes = rep_bytes;
+	way.reply = way.second = true;
+	set_way(w, &way, row->rep_pps, &row->rep_size, &row->rep_mbps);
+}
+
+static int put_tx(const struct walk *w, size_t flow, size_t trial)
+{
+	const struct result_flow_tx *f = &w->r->tx[flow];
 	const struct tx_counts *c = &f->trial[trial];
 	struct export_row row = row_of(w, "tx", trial);
 	double on_s = set_layer(&row, w, f->layer, trial);
-
 	struct export_way way = { f->req_bytes, f->req_mix, f->rep_mix, false, c->by_size, false };
 
 	row.peer = f->peer;
@@ -128,11 +138,8 @@ static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t t
 	row.late_back = c->late;
 	row.off_queue = c->off_queue;
 	row.pps = per_second(c->sent, on_s);
-	set_way(w, &way, row.pps, &row.size, &row.mbps);
 	row.rep_pps = per_second(c->returned, on_s);
-	way.bytes = f->rep_bytes;
-	way.reply = way.second = true;
-	set_way(w, &way, row.rep_pps, &row.rep_size, &row.rep_mbps);
+	set_ways(w, &row, way, f->rep_bytes);
 	row.loss_pct = loss_share_pct(loss_between(c->sent, c->returned), c->sent);
 	row.rtt = c->rtt;
 	if (w->percentiles && c->rtt != NULL)
@@ -140,14 +147,13 @@ static int put_tx(const struct walk *w, const struct result_flow_tx *f, size_t t
 	return w->each(&row, w->arg, w->e);
 }
 
-static int put_rx(const struct walk *w, const struct result_flow_rx *f, size_t trial)
+static int put_rx(const struct walk *w, size_t flow, size_t trial)
 {
+	const struct result_flow_rx *f = &w->r->rx[flow];
 	const struct rx_counts *c = &f->trial[trial];
 	struct export_row row = row_of(w, "rx", trial);
 	double on_s = set_layer(&row, w, f->layer, trial);
-
 	struct export_way way = { f->req_bytes, f->req_mix, f->rep_mix, false, c->by_size, false };
-	double replied_mbps;
 
 	row.peer = f->peer;
 	row.delivered = c->delivered;
@@ -157,10 +163,7 @@ static int put_rx(const struct walk *w, const struct result_flow_rx *f, size_t t
 	row.reordered_forward = c->reordered;
 	row.late_forward = c->late;
 	row.pps = per_second(c->delivered, on_s);
-	set_way(w, &way, row.pps, &row.size, &row.mbps);
-	way.bytes = f->rep_bytes;
-	way.reply = way.second = true;
-	set_way(w, &way, NAN, &row.rep_size, &replied_mbps);
+	set_ways(w, &row, way, f->rep_bytes);
 	return w->each(&row, w->arg, w->e);
 }
 
@@ -251,27 +254,23 @@ static int put_host(const struct walk *w)
 	return rc;
 }
 
-static int walk_flows(const struct walk *w)
+// A row of each trial of each of `count` flows or queues.
+static int put_trials(const struct walk *w, size_t count,
+		      int (*put)(const struct walk *w, size_t i, size_t trial))
 {
 	int rc = 0;
 
-	for (size_t f = 0; f < w->r->tx_count; f++)
+	for (size_t i = 0; i < count && rc >= 0; i++)
 		for (size_t t = 0; t < w->r->trial_count && rc >= 0; t++)
-			rc = put_tx(w, &w->r->tx[f], t);
-	for (size_t f = 0; f < w->r->rx_count; f++)
-		for (size_t t = 0; t < w->r->trial_count && rc >= 0; t++)
-			rc = put_rx(w, &w->r->rx[f], t);
+			rc = put(w, i, t);
 	return rc;
 }
 
-static int walk_queues(const struct walk *w)
+static int put_flows(const struct walk *w)
 {
-	int rc = 0;
+	int rc = put_trials(w, w->r->tx_count, put_tx);
 
-	for (size_t q = 0; q < w->r->queue_count; q++)
-		for (size_t t = 0; t < w->r->trial_count && rc >= 0; t++)
-			rc = put_queue(w, q, t);
-	return rc;
+	return rc < 0 ? rc : put_trials(w, w->r->rx_count, put_rx);
 }
 
 int export_result(const struct summary_input *in, const struct summary *s, size_t host,
@@ -296,11 +295,11 @@ int export_result(const struct summary_input *in, const struct summary *s, size_
 		rc = export_sizes_init(&w.sizes, r) < 0
 			     ? err_set(e, ENOMEM, "out of memory for the sizes of host '%s'",
 				       w.name)
-			     : walk_flows(&w);
+			     : put_flows(&w);
 		export_sizes_free(&w.sizes);
 	}
 	if (rc >= 0 && w.h->measured && (scopes & SCOPE_QUEUE))
-		rc = walk_queues(&w);
+		rc = put_trials(&w, r->queue_count, put_queue);
 	if (rc >= 0 && (scopes & (SCOPE_HOST | SCOPE_PORT)))
 		rc = put_host(&w);
 	return rc;
