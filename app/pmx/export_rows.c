@@ -1,6 +1,7 @@
 #include "export.h"
 
 #include "export_sizes.h"
+#include "on_wire.h"
 #include "sum_host.h"
 #include "sum_part.h"
 
@@ -43,6 +44,8 @@ struct walk { // of one host
 	const struct result *r;
 	const struct sum_host *h;
 	const char *name, *port;
+	struct sender by; // of its frames
+	const struct ramp *ramp;
 	struct export_sizes sizes;
 	uint64_t now_ns;
 	bool percentiles;
@@ -97,13 +100,10 @@ static double set_layer(struct export_row *row, const struct walk *w, uint32_t l
 	return (double)result_on_ns(w->r, t, layer, end_ns) / 1e9;
 }
 
-// A result does not say what its frames have before UDP: those of untagged IPv4.
 static void set_way(const struct walk *w, const struct export_way *way, double pps, double *size,
 		    double *mbps)
 {
-	uint64_t mtu = w->r->port.mtu;
-	struct sender by = { .mtu = mtu != COUNTER_UNKNOWN ? (uint32_t)mtu : 0 };
-	struct export_mean mean = export_size_mean(&w->sizes, way, &by);
+	struct export_mean mean = export_size_mean(&w->sizes, way, &w->by);
 
 	*size = mean.bytes;
 	*mbps = pps * 8 * mean.l1_bytes / BPS_PER_MBPS;
@@ -123,13 +123,16 @@ static int put_tx(const struct walk *w, size_t flow, size_t trial)
 {
 	const struct result_flow_tx *f = &w->r->tx[flow];
 	const struct tx_counts *c = &f->trial[trial];
+	const struct trial *t = &w->r->trial[trial];
 	struct export_row row = row_of(w, "tx", trial);
 	double on_s = set_layer(&row, w, f->layer, trial);
 	struct export_way way = { f->req_bytes, f->req_mix, f->rep_mix, false, c->by_size, false };
 
 	row.peer = f->peer;
 	row.streams = f->streams;
-	row.target_pps = f->rate_pps == RATE_UNPACED ? NAN : f->rate_pps;
+	row.target_pps = f->rate_pps == RATE_UNPACED
+				 ? NAN
+				 : f->rate_pps * trial_rate_share(t, w->ramp, row.window_s);
 	row.sent = c->sent;
 	row.unsent = c->unsent;
 	row.returned = c->returned;
@@ -283,6 +286,8 @@ int export_result(const struct summary_input *in, const struct summary *s, size_
 		.h = &s->host[host],
 		.name = m->name,
 		.port = m->device[0] != '\0' || r == NULL ? m->device : r->driver,
+		.by = host_sender_at(m, r != NULL ? r->port.mtu : COUNTER_UNKNOWN),
+		.ramp = &in->matrix->traffic.pacing.ramp,
 		.now_ns = in->now_ns != NULL ? in->now_ns[host] : 0,
 		.percentiles = percentiles,
 		.each = each,

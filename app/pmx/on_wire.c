@@ -1,5 +1,7 @@
 #include "on_wire.h"
 
+#include "result.h"
+
 #define MTU_ETHERNET 1500
 
 static struct wire_mean mean(const struct size_mix *mix, uint32_t bytes, const struct sender *by,
@@ -35,6 +37,15 @@ struct sender host_sender(const struct matrix_host *h)
 		.ip6 = !ip_is4(&h->addr),
 		.tags = (uint32_t)h->vlan_count,
 	};
+}
+
+struct sender host_sender_at(const struct matrix_host *h, uint64_t mtu)
+{
+	struct sender by = host_sender(h);
+
+	if (mtu != COUNTER_UNKNOWN)
+		by.mtu = (uint32_t)mtu;
+	return by;
 }
 
 struct sender matrix_sender(const struct matrix *m)

@@ -50,20 +50,26 @@ static double window_of(const struct result *r, uint64_t now_ns)
 	return window_s;
 }
 
-// Of the rates, on a ramp; who joined a run that was under way found it partly risen.
+double trial_rate_share(const struct trial *t, const struct ramp *ramp, double window_s)
+{
+	double ns = window_s * 1e9;
+	double from = t->kind == TRIAL_MEASURE ? (double)t->rotated_ns : -ns;
+
+	return ramp_share(ramp, from, from + ns);
+}
+
+// Mean of the measured trials.
 static double rate_share_of(const struct result *r, const struct ramp *ramp, uint64_t now_ns)
 {
 	double due_s = 0, window_s = 0;
 
 	for (size_t t = 0; t < r->trial_count; t++) {
 		const struct trial *trial = &r->trial[t];
-		double from = (double)trial->rotated_ns, s = NAN;
+		double s = has_begun(trial, now_ns) ? trial_window_s(r, trial, now_ns) : NAN;
 
-		if (has_begun(trial, now_ns))
-			s = trial_window_s(r, trial, now_ns);
 		if (!(s > 0))
 			continue;
-		due_s += s * ramp_share(ramp, from, from + s * 1e9);
+		due_s += s * trial_rate_share(trial, ramp, s);
 		window_s += s;
 	}
 	return window_s > 0 ? due_s / window_s : 1;

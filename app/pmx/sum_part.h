@@ -61,6 +61,10 @@ struct sum_part {
 
 // Length of a trial, so far when it still runs; NAN when it did not begin or its end is unknown.
 double trial_window_s(const struct result *r, const struct trial *t, uint64_t now_ns);
+// What a ramp left of the rates in it; 1 without one, or when window_s is unknown. Who joined a run
+// that was under way found the ramp partly risen; the warm-up goes at the share that it begins
+// with.
+double trial_rate_share(const struct trial *t, const struct ramp *ramp, double window_s);
 struct sum_host host_unknown(uint32_t host); // nothing measured of it
 
 // now_ns: as in struct summary_input. 0, -ENOMEM, or -EINVAL when the result is not of this host

@@ -42,11 +42,7 @@ struct means {
 // The other end's frames are of the same size, where there are several to a datagram.
 static struct sender sender_of(const struct sum_part *p, const struct matrix *m, uint32_t host)
 {
-	struct sender by = host_sender(&m->host[host]);
-
-	if (p->host.port.mtu != COUNTER_UNKNOWN)
-		by.mtu = (uint32_t)p->host.port.mtu;
-	return by;
+	return host_sender_at(&m->host[host], p->host.port.mtu);
 }
 
 // By the counters, and where nothing was counted by the cycle.

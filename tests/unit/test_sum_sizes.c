@@ -225,6 +225,16 @@ static void exported(void **state)
 	assert_near(seen[0].rep_mbps, 8e-6 * (back - 100 * l1[3]) / WINDOW_S, 1e-9);
 	assert_near(seen[0].size, (7 * 18.0 + 4 * 548 + 1472) / 12, 1e-9);
 	assert_near(seen[1].mbps, 8e-6 * out / WINDOW_S, 1e-9);
+	// a tag more on 12,000 requests and 11,900 replies
+	r.matrix.host[0].vlan_count = 1;
+	assert_int_equal(export_result(&in, &s, 0, SCOPE_FLOW, false, see_row, seen, &e), 0);
+	assert_near(seen[0].mbps, 8e-6 * (out + 4 * 12000) / WINDOW_S, 1e-9);
+	assert_near(seen[0].rep_mbps, 8e-6 * (back - 100 * l1[3] + 4 * 11900) / WINDOW_S, 1e-9);
+	// on a ramp over twice the window a quarter of the rate was asked for
+	assert_near(seen[0].target_pps, 1200, 1e-9);
+	r.matrix.traffic.pacing.ramp = (struct ramp){ .over_ns = 20000000000 };
+	assert_int_equal(export_result(&in, &s, 0, SCOPE_FLOW, false, see_row, seen, &e), 0);
+	assert_near(seen[0].target_pps, 300, 1e-9);
 	summary_free(&s);
 	mesh_run_free(&r);
 }
