@@ -2,7 +2,7 @@
 
 #include "device.h"
 #include "pattern.h"
-#include "on_wire.h"
+#include "plan_rate.h"
 #include "steering.h"
 
 #include "units.h"
@@ -291,42 +291,6 @@ static int reach_check(const struct matrix *m, uint32_t src, uint32_t dst, struc
 		ip_str(&d->addr, to, sizeof(to)), s->name);
 }
 
-// Of the link: what the matrix says goes before the profile; < 0 = not known.
-static double speed_of(const struct plan_input *in, uint32_t host)
-{
-	const struct matrix_host *h = &in->matrix->host[host];
-
-	return h->speed_gbps > 0 ? h->speed_gbps : in->profile[host].speed_gbps;
-}
-
-static int rate_decide(const struct plan_input *in, const struct plan *p, const struct pair *pair,
-		       double *pps, struct err *e)
-{
-	*pps = pair->rate.max ? RATE_UNPACED : pair->rate.pps;
-	if (pair->line_pct == 0 && pair->rate.bps == 0)
-		return 0;
-	struct sender by = hostcfg_sender(&p->host[pair->src]);
-	struct wire_mean wire = request_wire(in->matrix, &by, by.tags);
-	if (pair->rate.bps > 0) {
-		double overhead = pair->rate.l2 ? WIRE_OVERHEAD_BYTES * wire.frames : 0;
-
-		*pps = pair->rate.bps / (8 * (wire.l1_bytes - overhead));
-		return 0;
-	}
-	double from = speed_of(in, pair->src), to = speed_of(in, pair->dst);
-	if (from < 0 || to < 0) {
-		uint32_t unknown = from < 0 ? pair->src : pair->dst;
-
-		return pos_fail(
-			in->matrix->file, pair->pos, e,
-			"rate '%g%%': the link speed of host '%s' is not known (driver '%s'): "
-			"expected 'speed_gbps:' of the host, or packets/s, as 100k",
-			pair->line_pct, in->matrix->host[unknown].name, in->profile[unknown].name);
-	}
-	*pps = (from < to ? from : to) * 1e9 / (8 * wire.l1_bytes) * pair->line_pct / 100;
-	return 0;
-}
-
 // The source's ports of a pair: dynamic ones, and never the port that answers. Pairs differ in an
 // address, so every 4-tuple is its own with the same ports in each.
 static uint16_t sport_decide(uint16_t udp_port)
@@ -402,7 +366,7 @@ static int flow_decide(const struct plan_input *in, const struct plan *p, const 
 		ret = mtu_check(m, "reply", m->traffic.rep_bytes, m->traffic.at.reply,
 				&p->host[pair->dst], &p->host[pair->src], e);
 	if (ret == 0)
-		ret = rate_decide(in, p, pair, &pps, e);
+		ret = plan_rate(in, p, pair, &pps, e);
 	if (ret < 0)
 		return ret;
 	*f = (struct plan_flow){

@@ -182,6 +182,10 @@ static void refused(void **state)
 		{ "{rate: 5, peers: 1, dwell: 1s, ramp: 1s}",
 		  "FILE:6:47: ramp: with 'dwell:' each layer would be sent at another rate: keep "
 		  "one of the two" },
+		{ "{rate: 10000Gbps}",
+		  "FILE:6:17: rate: 14880952380 packets/s of these sizes: expected at most 10G" },
+		{ "{burst: 65536, gap: 1us}",
+		  "FILE:6:30: rate: 65536000000 packets/s of these sizes: expected at most 10G" },
 		{ "{rate: max, burst: 4}",
 		  "FILE:6:29: burst: every pair is unpaced, and sends what its port takes: "
 		  "expected a rate, or no burst" },
