@@ -158,3 +158,20 @@ uint32_t arrival_skip(struct pace *p, struct pace_group *g, uint32_t *stream)
 	next_burst(p, g);
 	return n;
 }
+
+uint64_t arrival_skip_rest(struct pace *p, struct pace_group *g)
+{
+	struct arrival *a = g->arrival;
+	uint64_t end = full_of(p, p->end);
+	if (g->due.tsc >= p->end)
+		return 0;
+	uint64_t over = (int64_t)(end - a->at.tsc) > 0 ? end - a->at.tsc - 1 : 0;
+	uint64_t n = 1 + (uint64_t)((double)over / a->mean);
+	struct pace_time more = time_of((double)n * a->mean);
+	pace_add(&a->at, &more);
+	if ((int64_t)(a->at.tsc - end) < 0) // by rounding
+		a->at = (struct pace_time){ .tsc = end };
+	set_due(p, g);
+	g->cursor = (uint32_t)((g->cursor + n) % g->count);
+	return n;
+}

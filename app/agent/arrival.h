@@ -43,3 +43,7 @@ uint32_t arrival_take(struct pace *p, struct pace_group *g, uint64_t now, uint32
 // The packets of one burst that was due before the end and did not go, of *stream; moves on past
 // it. 0 = none is left.
 uint32_t arrival_skip(struct pace *p, struct pace_group *g, uint32_t *stream);
+// All whole bursts that are left of these, counted by the mean gap, from the stream at g->cursor on
+// in turns; moves on past them. In O(1): a sender that could not keep up for a day leaves more than
+// can be gone through one by one.
+uint64_t arrival_skip_rest(struct pace *p, struct pace_group *g);

@@ -2,6 +2,8 @@
 
 #include "arrival.h"
 
+#define BACKLOG_STEPS 16384 // of one queue, at the end of a dwell: a ms or so, within any drain
+
 // Golden-ratio steps keep the phases of hosts and queues apart for any number of them; away from 0
 // and 1, so that rounding never moves a packet over a boundary.
 static double phase_of(const struct queue *q)
@@ -116,25 +118,46 @@ bool dwell_over(const struct queue *q, uint64_t now)
 	return now >= q->pace.end && (q->pace.heap_count == 0 || now >= q->pace.end + grace(q));
 }
 
-static void book_backlog(struct queue *q)
+// n times `each` packets of a group are unsent, of its streams in turn from `cursor` on.
+static void book_turns(struct queue *q, const struct pace_group *g, uint32_t cursor, uint64_t n,
+		       uint64_t each)
 {
 	struct tx_counts *tx = q->trial[q->current].tx;
+	for (uint32_t k = 0; n > 0 && k < g->count; k++) {
+		uint32_t turn = (k + g->count - cursor) % g->count;
+		uint64_t share = n / g->count + (turn < n % g->count);
+		tx[q->tx[g->first + k].flow].unsent += share * each;
+	}
+}
+
+// Burst by burst, as it was drawn, for as long as there are steps; the first may be a part.
+static void book_arrivals(struct queue *q, struct pace_group *g, uint32_t *steps)
+{
+	struct tx_counts *tx = q->trial[q->current].tx;
+	uint32_t stream, burst;
+	while ((burst = arrival_skip(&q->pace, g, &stream)) > 0) {
+		tx[q->tx[stream].flow].unsent += burst;
+		if (*steps == 0)
+			break;
+		--*steps;
+	}
+	uint32_t cursor = g->cursor;
+	book_turns(q, g, cursor, arrival_skip_rest(&q->pace, g), q->pace.pacing.burst);
+}
+
+static void book_backlog(struct queue *q)
+{
+	uint32_t steps = BACKLOG_STEPS;
 	for (uint32_t i = q->pace.first; i < q->pace.first + q->pace.count; i++) {
 		struct pace_group *g = &q->pace.group[i];
 		if (g->arrival != NULL) {
-			uint32_t stream, burst;
-			while ((burst = arrival_skip(&q->pace, g, &stream)) > 0)
-				tx[q->tx[stream].flow].unsent += burst;
+			book_arrivals(q, g, &steps);
 			continue;
 		}
 		uint64_t n = pace_backlog(g, q->pace.end);
 		if (n == 0)
 			continue;
-		for (uint32_t k = 0; k < g->count; k++) {
-			uint32_t turn = (k + g->count - g->cursor) % g->count;
-			uint64_t share = n / g->count + (turn < n % g->count);
-			tx[q->tx[g->first + k].flow].unsent += share;
-		}
+		book_turns(q, g, g->cursor, n, 1);
 		pace_skip(g, n);
 		g->cursor = (uint32_t)((g->cursor + n) % g->count);
 	}

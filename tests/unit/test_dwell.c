@@ -375,6 +375,37 @@ static void the_first_due_is_known(void **state)
 	rig_drop(r);
 }
 
+// A lcore that sent nothing for a day of ten million packets a second knows at once what it owes.
+static void a_day_is_owed(void **state)
+{
+	static const struct pacing pacing[] = {
+		{ .burst = 7 },
+		{ .burst = 1, .spacing = SPACING_POISSON, .seed = 5 },
+		{ .burst = 3, .spacing = SPACING_UNIFORM, .seed = 5 },
+		{ .burst = 1, .ramp = { .from = 0.5, .over_ns = UINT64_C(86400000000000) } },
+	};
+	static const double share[] = { 1, 1, 1, 0.75 };
+	const uint64_t day = UINT64_C(86400000000000);
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(pacing); i++) {
+		struct rig *r = rig_make((struct rotation){ 0 }, 0, day);
+		flow_add(r, 1e7, 3, 0, 0);
+		flow_add(r, 1e7, 1, 0, 0);
+		r->cfg.pacing = pacing[i];
+		rig_arm(r);
+		struct queue_trial *t = &r->q->trial[0];
+		trial_step(r->q, t->start);
+		trial_step(r->q, t->close);
+		assert_int_equal(atomic_load(&r->q->closed_trials), 1);
+		double want = share[i] * 1e7 * 86400;
+		for (size_t f = 0; f < 2; f++) {
+			assert_int_equal(t->tx[f].sent, 0);
+			assert_near((double)t->tx[f].unsent, want, want * 1e-6);
+		}
+		rig_drop(r);
+	}
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +413,7 @@ static int run(void)
 		cmocka_unit_test(nothing_adds_up_over_cycles),
 		cmocka_unit_test(random_runs_are_exact),
 		cmocka_unit_test(a_schedule_survives_stalls),
+		cmocka_unit_test(a_day_is_owed),
 		cmocka_unit_test(a_stop_cuts_a_dwell),
 		cmocka_unit_test(unpaced_pairs_rotate),
 		cmocka_unit_test(one_that_joins_finds_its_layer),
