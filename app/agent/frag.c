@@ -43,11 +43,6 @@ static int open_out(struct queue *q, const struct queue_env *env)
 	return o->heads != NULL && o->refs != NULL ? 0 : -ENOMEM;
 }
 
-static int addr_cmp(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct ip_addr));
-}
-
 // bytes: of UDP's payload.
 static void add_peer(struct frag_in *in, struct ip_addr addr, uint32_t bytes)
 {
@@ -61,7 +56,7 @@ static void add_peer(struct frag_in *in, struct ip_addr addr, uint32_t bytes)
 static void merge_peers(struct frag_in *in)
 {
 	size_t n = 0;
-	qsort(in->peer, in->peers, sizeof(*in->peer), addr_cmp);
+	qsort(in->peer, in->peers, sizeof(*in->peer), frag_peer_cmp);
 	for (size_t i = 0; i < in->peers; i++) {
 		if (n > 0 && ip_eq(&in->peer[n - 1].addr, &in->peer[i].addr))
 			in->peer[n - 1].most = RTE_MAX(in->peer[n - 1].most, in->peer[i].most);

@@ -72,11 +72,6 @@ static bool read_piece(const struct queue *q, const struct rte_mbuf *m, struct p
 	return !(p->of.more && p->of.len % OFFSET_UNIT != 0);
 }
 
-static int addr_cmp(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct ip_addr));
-}
-
 // Of a first fragment: the length of all of it, as UDP says it, which the fragment is not beyond.
 static bool read_total(const struct queue *q, const struct rte_mbuf *m, struct piece *p)
 {
@@ -98,7 +93,7 @@ static enum drop_reason piece_reason(const struct queue *q, const struct rte_mbu
 	if (m->nb_segs != 1 || !read_piece(q, m, p))
 		return DROP_MALFORMED;
 	p->of.peer = bsearch(&p->src, q->frag->in.peer, q->frag->in.peers, sizeof(*p->of.peer),
-			     addr_cmp);
+			     frag_peer_cmp);
 	if (p->of.peer == NULL)
 		return r;
 	if (p->of.at + p->of.len > p->of.peer->most)

@@ -19,6 +19,11 @@ void frag_peer_open(struct frag_peer *p)
 	TAILQ_INIT(&p->list);
 }
 
+int frag_peer_cmp(const void *a, const void *b)
+{
+	return ip_cmp(a, b);
+}
+
 static uint32_t bucket_of(const struct frag_table *t, const struct frag_piece *p)
 {
 	uint32_t low;

@@ -76,6 +76,8 @@ void frag_table_open(struct frag_table *t, uint64_t timeout, uint32_t seed);
 // Frees what waits.
 void frag_table_close(struct frag_table *t);
 void frag_peer_open(struct frag_peer *p);
+// By address, which may stand for a peer: for qsort and bsearch.
+int frag_peer_cmp(const void *a, const void *b);
 
 // Takes m, one segment: a first fragment with its headers, another one without. Returns all of the
 // datagram when it is whole, in segments behind the first one's headers; else NULL.

@@ -74,25 +74,25 @@ static struct rte_mempool *pool_create(const struct queue_env *env, uint16_t id,
 	return mp;
 }
 
-static void *table(size_t n, size_t size, int socket)
+void *queue_table(size_t n, size_t size, int socket)
 {
 	return rte_zmalloc_socket(NULL, (n ? n : 1) * size, RTE_CACHE_LINE_SIZE, socket);
 }
 
 static int alloc_tables(struct queue *q, const struct hostcfg *cfg, int socket)
 {
-	q->tx = table(q->tx_stream_count, sizeof(*q->tx), socket);
-	q->reply = table(q->tx_stream_all, sizeof(*q->reply), socket);
-	q->request = table(q->rx_stream_count, sizeof(*q->request), socket);
-	q->tx_addr = table(cfg->tx_count, sizeof(*q->tx_addr), socket);
-	q->rx_addr = table(cfg->rx_count, sizeof(*q->rx_addr), socket);
-	q->tx_flow = table(cfg->tx_count, sizeof(*q->tx_flow), socket);
-	q->rx_flow = table(cfg->rx_count, sizeof(*q->rx_flow), socket);
-	q->tx_mark = table(q->tx_stream_count, sizeof(*q->tx_mark), socket);
-	q->reply_mark = table(q->tx_stream_all, sizeof(*q->reply_mark), socket);
-	q->request_mark = table(q->rx_stream_count, sizeof(*q->request_mark), socket);
-	q->trial = table(q->trial_count, sizeof(*q->trial), socket);
-	q->layer = table(q->layer_count, sizeof(*q->layer), socket);
+	q->tx = queue_table(q->tx_stream_count, sizeof(*q->tx), socket);
+	q->reply = queue_table(q->tx_stream_all, sizeof(*q->reply), socket);
+	q->request = queue_table(q->rx_stream_count, sizeof(*q->request), socket);
+	q->tx_addr = queue_table(cfg->tx_count, sizeof(*q->tx_addr), socket);
+	q->rx_addr = queue_table(cfg->rx_count, sizeof(*q->rx_addr), socket);
+	q->tx_flow = queue_table(cfg->tx_count, sizeof(*q->tx_flow), socket);
+	q->rx_flow = queue_table(cfg->rx_count, sizeof(*q->rx_flow), socket);
+	q->tx_mark = queue_table(q->tx_stream_count, sizeof(*q->tx_mark), socket);
+	q->reply_mark = queue_table(q->tx_stream_all, sizeof(*q->reply_mark), socket);
+	q->request_mark = queue_table(q->rx_stream_count, sizeof(*q->request_mark), socket);
+	q->trial = queue_table(q->trial_count, sizeof(*q->trial), socket);
+	q->layer = queue_table(q->layer_count, sizeof(*q->layer), socket);
 	if (q->tx == NULL || q->reply == NULL || q->request == NULL || q->tx_flow == NULL ||
 	    q->rx_flow == NULL || q->tx_addr == NULL || q->rx_addr == NULL || q->tx_mark == NULL ||
 	    q->reply_mark == NULL || q->request_mark == NULL || q->trial == NULL ||

@@ -243,6 +243,8 @@ static inline uint8_t *queue_reply(const struct queue *q, uint32_t i)
 	return q->plain ? q->rx_flow[i].reply : q->any.rx_flow[i].reply.b;
 }
 
+// Zeros on the socket's memory, for rte_free; some also for n = 0. NULL on no memory.
+void *queue_table(size_t n, size_t size, int socket);
 // Frames that are not plain, queue_any.c: tables and expectations, and the template of a stream.
 int queue_any_build(struct queue *q, const struct queue_env *env);
 void queue_any_request(struct queue *q, const struct queue_env *env, uint32_t at, uint32_t flow,

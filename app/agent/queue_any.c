@@ -8,11 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-static void *table(size_t n, size_t size, int socket)
-{
-	return rte_zmalloc_socket(NULL, (n ? n : 1) * size, RTE_CACHE_LINE_SIZE, socket);
-}
-
 static struct frame_spec spec_of(const struct queue *q, const struct queue_env *env,
 				 const struct ip_addr *src, const struct ip_addr *dst,
 				 enum pmx_kind kind)
@@ -100,9 +95,9 @@ static int mixes_build(struct queue *q, const struct queue_env *env)
 		sizes += mix_size_count(&cfg->mix[i]);
 		places += cfg->mix[i].cycle->count;
 	}
-	a->mix = table(cfg->mix_count, sizeof(*a->mix), env->socket);
-	a->mix_size = table(sizes, sizeof(*a->mix_size), env->socket);
-	a->turn = table(places, sizeof(*a->turn), env->socket);
+	a->mix = queue_table(cfg->mix_count, sizeof(*a->mix), env->socket);
+	a->mix_size = queue_table(sizes, sizeof(*a->mix_size), env->socket);
+	a->turn = queue_table(places, sizeof(*a->turn), env->socket);
 	if (a->mix == NULL || a->mix_size == NULL || a->turn == NULL)
 		return -ENOMEM;
 	sizes = places = 0;
@@ -121,8 +116,8 @@ static int lows_build(struct queue *q, const struct queue_env *env)
 {
 	const struct hostcfg *cfg = env->cfg;
 	struct any *a = &q->any;
-	a->low[PMX_REQUEST] = table(q->rx_stream_count, sizeof(rte_be32_t), env->socket);
-	a->low[PMX_REPLY] = table(q->tx_stream_all, sizeof(rte_be32_t), env->socket);
+	a->low[PMX_REQUEST] = queue_table(q->rx_stream_count, sizeof(rte_be32_t), env->socket);
+	a->low[PMX_REPLY] = queue_table(q->tx_stream_all, sizeof(rte_be32_t), env->socket);
 	if (a->low[PMX_REQUEST] == NULL || a->low[PMX_REPLY] == NULL)
 		return -ENOMEM;
 	for (enum pmx_kind kind = PMX_REQUEST; kind <= PMX_REPLY; kind++)
@@ -147,10 +142,11 @@ int queue_any_build(struct queue *q, const struct queue_env *env)
 	const struct hostcfg *cfg = env->cfg;
 	struct any *a = &q->any;
 	struct size *place;
-	a->tx = table(q->tx_stream_count, sizeof(*a->tx), env->socket);
-	a->tx_flow = table(cfg->tx_count, sizeof(*a->tx_flow), env->socket);
-	a->rx_flow = table(cfg->rx_count, sizeof(*a->rx_flow), env->socket);
-	a->size = place = table(2 * (cfg->tx_count + cfg->rx_count), sizeof(*place), env->socket);
+	a->tx = queue_table(q->tx_stream_count, sizeof(*a->tx), env->socket);
+	a->tx_flow = queue_table(cfg->tx_count, sizeof(*a->tx_flow), env->socket);
+	a->rx_flow = queue_table(cfg->rx_count, sizeof(*a->rx_flow), env->socket);
+	a->size = place =
+		queue_table(2 * (cfg->tx_count + cfg->rx_count), sizeof(*place), env->socket);
 	if (a->tx == NULL || a->tx_flow == NULL || a->rx_flow == NULL || a->size == NULL ||
 	    mixes_build(q, env) != 0 || lows_build(q, env) != 0)
 		return -ENOMEM;

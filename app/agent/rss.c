@@ -14,9 +14,7 @@
 // The planned key, repeated or cut to the length that the port takes. Returns that.
 static uint8_t planned_key(const struct hostcfg *cfg, uint8_t want, uint8_t key[RSS_KEY_MAX])
 {
-	unsigned int byte, n = 0;
-	while (n < RSS_KEY_MAX && sscanf(cfg->port.rss_key + 2 * n, "%2x", &byte) == 1)
-		key[n++] = (uint8_t)byte;
+	unsigned int n = steer_key(cfg->port.rss_key, key, RSS_KEY_MAX);
 	if (n == 0)
 		return 0;
 	for (unsigned int i = n; i < RSS_KEY_MAX; i++)

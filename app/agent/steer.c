@@ -38,11 +38,12 @@ struct chooser {
 	uint32_t base, bit[16];
 };
 
-static void key_bytes(const char *hex, uint8_t key[RSS_KEY_BYTES])
+unsigned int steer_key(const char *hex, uint8_t *key, unsigned int most)
 {
-	unsigned int byte = 0;
-	for (size_t i = 0; i < RSS_KEY_BYTES && sscanf(hex + 2 * i, "%2x", &byte) == 1; i++)
-		key[i] = (uint8_t)byte;
+	unsigned int byte, n = 0;
+	while (n < most && sscanf(hex + 2 * n, "%2x", &byte) == 1)
+		key[n++] = (uint8_t)byte;
+	return n;
 }
 
 static struct chooser chooser_of(const struct steer_flow *f, const struct steer *by, bool reply)
@@ -55,7 +56,7 @@ static struct chooser chooser_of(const struct steer_flow *f, const struct steer 
 	c.queues = by->queues;
 	if (c.by != STEER_RSS)
 		return c;
-	key_bytes(by->rss_key, key);
+	steer_key(by->rss_key, key, RSS_KEY_BYTES);
 	const struct ip_addr *src = reply ? &f->dst : &f->src, *dst = reply ? &f->src : &f->dst;
 	uint16_t known = f->udp_port;
 	c.base = steer_hash(key, src, dst, reply ? known : 0, reply ? 0 : known);

@@ -36,6 +36,8 @@ struct steer_flow {
 	uint32_t step; // from the index of a stream to that of the next, at both ends; 0 = 1
 };
 
+// A key's hex as bytes, up to so many; how many there are.
+unsigned int steer_key(const char *hex, uint8_t *key, unsigned int most);
 // Toeplitz hash of a frame as NICs take it, over addresses and ports.
 uint32_t steer_hash(const uint8_t key[RSS_KEY_BYTES], const struct ip_addr *src,
 		    const struct ip_addr *dst, uint16_t sport, uint16_t dport);
