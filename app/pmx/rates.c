@@ -44,7 +44,9 @@ char *rate_exact_str(double pps, bool suffix, char *buf, size_t size)
 		    back.bps == pps)
 			return buf;
 	}
-	snprintf(buf, size, "%.9f", pps);
+	// 18 digits are read, and a double has no more
+	int whole = snprintf(buf, size, "%.0f", pps);
+	snprintf(buf, size, "%.*f", whole > 9 && whole < 18 ? 18 - whole : 9, pps);
 	size_t len = strlen(buf);
 	while (buf[len - 1] == '0')
 		buf[--len] = '\0';

@@ -148,6 +148,14 @@ static void rates_as_text(void **state)
 		assert_int_equal(parse_rate(text[i], &r, NULL), 0);
 		assert_string_equal(rate_text_str(&r, got, sizeof(got)), text[i]);
 	}
+	// of any size as many digits as are read
+	for (double v = 1.0 / 3; v < RATE_MAX_BPS; v *= 10) {
+		char got[RATE_STR_MAX];
+		struct rate r, bits = { .bps = v };
+
+		assert_int_equal(parse_rate(rate_text_str(&bits, got, sizeof(got)), &r, NULL), 0);
+		assert_near(r.bps, v, 1e-9 + 1e-15 * v);
+	}
 }
 
 static void refused(void **state)
