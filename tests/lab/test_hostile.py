@@ -52,6 +52,20 @@ def large_frames(lab):
         lab.exec("fabric", "ip", "link", "set", "h1", "mtu", "1500")
 
 
+@contextlib.contextmanager
+def short_reassembly(lab):
+    """The kernel gives endless fragments up soon, and has when others need its memory for theirs."""
+    def keep(seconds):
+        lab.exec("h1", "sysctl", "-qw", f"net.ipv4.ipfrag_time={seconds}")
+    keep(1)
+    try:
+        yield
+    finally:
+        keep(30)
+        harness.until(lambda: "FRAG: inuse 0 " in lab.file("h1", "/proc/self/net/sockstat"), 60,
+                      "the kernel waits for no more fragments")
+
+
 def flood(lab, fleet, made, layout, seconds, window, seed=1):
     """What the flood says of itself, while the agents' leases are kept."""
     version, vlan = LAYOUTS[layout]
@@ -63,7 +77,7 @@ def flood(lab, fleet, made, layout, seconds, window, seed=1):
                "ping-mac": "02:00:00:00:00:fa", "ping-ip": PING[version], "window": window,
                "seconds": seconds, "seed": seed}
     words = [f"--{name}={value}" for name, value in options.items()]
-    with large_frames(lab):
+    with large_frames(lab), short_reassembly(lab):
         process = subprocess.Popen(
             [str(harness.LAB), "exec", "fabric", str(harness.BUILD / "tests/lab/pmx-lab-flood"),
              *words, "h1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
