@@ -9,7 +9,7 @@
 #define IP4_UDP_HEADER_BYTES 28
 #define IP6_UDP_HEADER_BYTES 48
 #define PAYLOAD_MAX_BYTES (65535 - IP4_UDP_HEADER_BYTES)
-#define DATAGRAM_FRAMES_MAX 8 // that wait for each other at the receiver
+#define DATAGRAM_FRAMES_MAX 8 // that DPDK puts together again: RTE_LIBRTE_IP_FRAG_MAX_FRAG
 #define IP6_MTU_MIN 1280      // RFC 8200, 5
 
 // What a host sends its datagrams by.

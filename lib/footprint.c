@@ -21,8 +21,7 @@ uint16_t footprint_data_room(uint16_t mtu)
 
 uint32_t footprint_mbufs(uint16_t rxd, uint16_t txd, bool rx, bool fragments)
 {
-	uint32_t waiting =
-		rx && fragments ? FOOTPRINT_DATAGRAMS * DATAGRAM_FRAMES_MAX + FOOTPRINT_EARLY : 0;
+	uint32_t waiting = rx && fragments ? FOOTPRINT_DATAGRAMS * DATAGRAM_FRAMES_MAX : 0;
 
 	return (rx ? rxd + txd + FOOTPRINT_OUT + SPARE_MBUFS : txd + BURST_MAX + SPARE_MBUFS) +
 	       waiting;

@@ -10,7 +10,6 @@
 #define FOOTPRINT_OUT 4096	  // frames that wait for the PMD, of one queue
 #define FOOTPRINT_MBUF_BYTES 128  // sizeof(struct rte_mbuf)
 #define FOOTPRINT_DATAGRAMS 256	  // of one queue that are not whole yet
-#define FOOTPRINT_EARLY 512	  // fragments that came before their datagram's first
 #define FOOTPRINT_PIECE_BYTES 320 // of a fragment's headers, headroom included
 #define FOOTPRINT_HEAD_BYTES 128u // RTE_PKTMBUF_HEADROOM
 

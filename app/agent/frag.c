@@ -4,13 +4,12 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
-#include <rte_random.h>
-#include <rte_udp.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define BUCKET_ENTRIES 4
 #define POOL_CACHE 128
 #define DATAGRAM_BYTES 65535
 
@@ -43,50 +42,31 @@ static int open_out(struct queue *q, const struct queue_env *env)
 	return o->heads != NULL && o->refs != NULL ? 0 : -ENOMEM;
 }
 
-// bytes: of UDP's payload.
-static void add_peer(struct frag_in *in, struct ip_addr addr, uint32_t bytes)
+int frag_peer_cmp(const void *a, const void *b)
 {
-	in->peer[in->peers++] = (struct frag_peer){
-		.addr = addr,
-		.most = bytes + (uint32_t)sizeof(struct rte_udp_hdr),
-	};
-}
-
-// Sorted, and each once, with the largest of its datagrams.
-static void merge_peers(struct frag_in *in)
-{
-	size_t n = 0;
-	qsort(in->peer, in->peers, sizeof(*in->peer), frag_peer_cmp);
-	for (size_t i = 0; i < in->peers; i++) {
-		if (n > 0 && ip_eq(&in->peer[n - 1].addr, &in->peer[i].addr))
-			in->peer[n - 1].most = RTE_MAX(in->peer[n - 1].most, in->peer[i].most);
-		else
-			in->peer[n++] = in->peer[i];
-	}
-	in->peers = n;
-	for (size_t i = 0; i < n; i++)
-		frag_peer_open(&in->peer[i]);
+	return ip_cmp(a, b);
 }
 
 static int open_in(struct queue *q, const struct queue_env *env)
 {
 	const struct hostcfg *cfg = env->cfg;
 	struct frag_in *in = &q->frag->in;
-	frag_table_open(&in->table, (uint64_t)(FRAG_TIMEOUT_NS / 1e9 * (double)rte_get_tsc_hz()),
-			(uint32_t)rte_rand());
+	in->timeout = (uint64_t)(FRAG_TIMEOUT_NS / 1e9 * (double)rte_get_tsc_hz());
+	in->table = rte_ip_frag_table_create(FOOTPRINT_DATAGRAMS, BUCKET_ENTRIES,
+					     FOOTPRINT_DATAGRAMS, in->timeout, env->socket);
 	size_t most = cfg->tx_count;
 	for (size_t i = 0; i < cfg->rx_count; i++)
 		most += RTE_MAX(cfg->rx[i].peer_sources, 1u);
 	in->peer = calloc(most + 1, sizeof(*in->peer));
-	if (in->peer == NULL)
+	if (in->table == NULL || in->peer == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < cfg->tx_count; i++)
-		add_peer(in, cfg->tx[i].peer_addr, cfg->tx[i].rep_bytes);
+		in->peer[in->peers++] = cfg->tx[i].peer_addr;
 	for (size_t i = 0; i < cfg->rx_count; i++)
 		for (uint32_t k = 0; k < RTE_MAX(cfg->rx[i].peer_sources, 1u); k++)
-			add_peer(in, source_addr(&cfg->rx[i].peer_addr, cfg->rx[i].peer_sources, k),
-				 cfg->rx[i].req_bytes);
-	merge_peers(in);
+			in->peer[in->peers++] =
+				source_addr(&cfg->rx[i].peer_addr, cfg->rx[i].peer_sources, k);
+	qsort(in->peer, in->peers, sizeof(*in->peer), frag_peer_cmp);
 	return 0;
 }
 
@@ -108,8 +88,8 @@ void frag_free(struct queue *q)
 		return;
 	rte_pktmbuf_free_bulk(f->out.piece + f->out.first, f->out.count);
 	rte_pktmbuf_free_bulk(f->out.zero, f->out.zeros);
-	if (f->in.peer != NULL)
-		frag_table_close(&f->in.table);
+	if (f->in.table != NULL)
+		rte_ip_frag_table_destroy(f->in.table);
 	free(f->in.peer);
 	rte_mempool_free(f->out.refs);
 	rte_mempool_free(f->out.heads);

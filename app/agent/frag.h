@@ -1,15 +1,16 @@
-// Datagrams of more than one frame.
+// Datagrams of more than one frame, by DPDK's rte_ip_frag.
 //
 // Out: in the out ring a datagram is one mbuf that holds its headers and says its whole length; the
 // payload is zeros, of which a queue has some to refer to. It is cut when its turn comes and stays
 // in the ring until the port took its last fragment: then it was sent.
 //
-// In: fragments of the plan's peers wait in a table of fixed size for the others of their datagram,
-// see frag_table.h.
+// In: fragments of the plan's peers wait in a table of fixed size for the others of their datagram.
+// Who does not know the run's cookie gets no place in it.
 #pragma once
 
-#include "frag_table.h"
 #include "queue.h"
+
+#include <rte_ip_frag.h>
 
 #define FRAG_TIMEOUT_NS 250e6 // less than 65,536 datagrams of a pair take: ids of IPv4 come again
 #define FRAG_ZEROS 40	      // mbufs of zeros: 64 KB of the smallest
@@ -29,9 +30,10 @@ struct frag_out {
 };
 
 struct frag_in {
-	struct frag_table table;
-	uint64_t expire_next;	// TSC
-	struct frag_peer *peer; // owned, sorted, each address once
+	struct rte_ip_frag_tbl *table;
+	struct rte_ip_frag_death_row dead;
+	uint64_t timeout, expire_next; // TSC
+	struct ip_addr *peer;	       // owned, sorted
 	size_t peers;
 };
 
@@ -44,6 +46,8 @@ struct frag {
 // memory for. frag_free ends it, after the port was stopped; without, it does nothing.
 int frag_open(struct queue *q, const struct queue_env *env, struct err *e);
 void frag_free(struct queue *q);
+// The order of frag_in.peer, struct ip_addr: for qsort and bsearch.
+int frag_peer_cmp(const void *a, const void *b);
 
 // Of the n frames in q->in, puts fragments aside and in the place of a datagram's last one all of
 // it, in segments. Returns how many frames there are then. `now`: TSC.

@@ -3,11 +3,12 @@
 #include "out.h"
 
 #include <rte_errno.h>
-#include <rte_ip_frag.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
+// The plan is made without DPDK, and refuses what this one cannot put together.
+_Static_assert(RTE_LIBRTE_IP_FRAG_MAX_FRAG >= DATAGRAM_FRAMES_MAX, "fragments of a datagram");
 // Ethernet, two tags, IPv6 and its fragment header; or all of the smallest frame.
 _Static_assert(FOOTPRINT_PIECE_BYTES >= FOOTPRINT_HEAD_BYTES + 14 + 8 + 40 + 8, "headers");
 
