@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 
-// The mesh owns the results, so these are freed with them.
+// In place of those it had: cases may follow each other. The mesh owns the results, so these are
+// freed with them.
 static void hop_of(struct result *r, struct result_hop hop)
 {
+	free(r->hop);
 	r->hop = calloc(1, sizeof(*r->hop));
 	r->hop_count = 1;
 	r->hop[0] = hop;
