@@ -5,6 +5,7 @@
 #include "trial.h"
 
 #include "eal_run.h"
+#include "plain.h"
 #include "testlib.h"
 
 #include <rte_eth_ring.h>
@@ -148,14 +149,6 @@ static void arrive(struct rig *r, struct rte_mbuf *m)
 	assert_int_equal(rte_ring_enqueue(r->in, m), 0);
 }
 
-static bool checksums_good(struct frame *f)
-{
-	uint16_t ip = f->ip.hdr_checksum, udp = f->udp.dgram_cksum;
-	f->ip.hdr_checksum = 0;
-	f->udp.dgram_cksum = 0;
-	return rte_ipv4_cksum(&f->ip) == ip && rte_ipv4_udptcp_cksum(&f->ip, &f->udp) == udp;
-}
-
 // Checks what was sent against stream and sequence, frees it, and lets its reply arrive.
 static void reply_to(struct rig *r, struct rte_mbuf *m, uint32_t stream, uint32_t seq)
 {
@@ -181,17 +174,7 @@ static void reply_to(struct rig *r, struct rte_mbuf *m, uint32_t stream, uint32_
 	assert_true(checksums_good(f));
 	rte_pktmbuf_free(m);
 
-	struct rte_mbuf *reply = rte_pktmbuf_alloc(r->q->rx_pool);
-	assert_non_null(reply);
-	char *d = rte_pktmbuf_append(reply, frame_len(bytes));
-	f = (struct frame *)(void *)d;
-	memset(d, 0, reply->data_len);
-	frame_build(f, &s);
-	f->pmx.seq[0] = rte_cpu_to_be_16((uint16_t)(seq >> 16));
-	f->pmx.seq[1] = rte_cpu_to_be_16((uint16_t)seq);
-	tsc_put(&f->pmx, tsc);
-	f->udp.dgram_cksum = rte_ipv4_udptcp_cksum(&f->ip, &f->udp);
-	arrive(r, reply);
+	arrive(r, mbuf_made(r->q, &s, 0, seq, tsc));
 }
 
 static void rounds_of(uint32_t bytes, bool reuses)
@@ -305,18 +288,11 @@ static void a_request_is_answered(void **state)
 					.payload_bytes = 18,
 					.cookie = r->cfg.cookie,
 					.kind = PMX_REQUEST };
-		struct rte_mbuf *m = rte_pktmbuf_alloc(r->q->rx_pool);
-		assert_non_null(m);
-		struct frame *f = (struct frame *)(void *)rte_pktmbuf_append(m, frame_len(18));
-		memset(f, 0, m->data_len);
-		frame_build(f, &s);
-		f->pmx.seq[1] = rte_cpu_to_be_16((uint16_t)k);
-		f->udp.dgram_cksum = rte_ipv4_udptcp_cksum(&f->ip, &f->udp);
-		arrive(r, m);
+		arrive(r, mbuf_made(r->q, &s, 0, k, 1000));
 		turn(r);
-		m = sent(r);
+		struct rte_mbuf *m = sent(r);
 		assert_non_null(m);
-		f = rte_pktmbuf_mtod(m, struct frame *);
+		struct frame *f = rte_pktmbuf_mtod(m, struct frame *);
 		assert_int_equal(be32_pair(f->pmx.stream), 0x12345);
 		assert_int_equal(rx_seq(f), k);
 		assert_true(checksums_good(f));

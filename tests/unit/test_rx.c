@@ -4,6 +4,7 @@
 #include "rx.h"
 
 #include "eal_run.h"
+#include "plain.h"
 #include "testlib.h"
 
 #include <stdlib.h>
@@ -101,18 +102,7 @@ static struct frame_spec spec_of(const struct rig *r, enum pmx_kind kind, uint32
 static struct rte_mbuf *mbuf_of(struct rig *r, const struct frame_spec *s, uint8_t trial,
 				uint32_t seq)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(r->q->rx_pool);
-	assert_non_null(m);
-	char *d = rte_pktmbuf_append(m, frame_len(s->payload_bytes));
-	struct frame *f = (struct frame *)(void *)d;
-	memset(d, 0, m->data_len);
-	frame_build(f, s);
-	f->pmx.trial = trial;
-	f->pmx.seq[0] = rte_cpu_to_be_16((uint16_t)(seq >> 16));
-	f->pmx.seq[1] = rte_cpu_to_be_16((uint16_t)seq);
-	tsc_put(&f->pmx, 1000);
-	f->udp.dgram_cksum = rte_ipv4_udptcp_cksum(&f->ip, &f->udp);
-	return m;
+	return mbuf_made(r->q, s, trial, seq, 1000);
 }
 
 static void give(struct rig *r, struct rte_mbuf *m)
@@ -137,17 +127,6 @@ static struct rte_mbuf *take_out(struct queue *q)
 	q->out_head++;
 	q->out_count--;
 	return m;
-}
-
-static bool checksums_good(struct frame *f)
-{
-	uint16_t ip = f->ip.hdr_checksum, udp = f->udp.dgram_cksum;
-	f->ip.hdr_checksum = 0;
-	f->udp.dgram_cksum = 0;
-	bool good = rte_ipv4_cksum(&f->ip) == ip && rte_ipv4_udptcp_cksum(&f->ip, &f->udp) == udp;
-	f->ip.hdr_checksum = ip;
-	f->udp.dgram_cksum = udp;
-	return good;
 }
 
 static uint64_t drops(const struct queue *q)
