@@ -113,6 +113,19 @@ struct queue_layer {
 	uint32_t first, count;
 };
 
+// What the next lone frame of a kind must be, and what leaves when it is (lone.h).
+struct lone {
+	vec128 want[4];				 // bytes 0, 16, 28 and 44 on, under masks
+	uint8_t out[32];			 // what leaves: its first bytes,
+	uint64_t out_28, out_36, out_44, out_52; // and the words from there on; 0 where put in
+	uint64_t sum;		  // UDP checksum over all but the clock (of the next request)
+	struct rx_stream *stream; // that the frame is of; NULL = nothing is ready
+	struct tx_stream *next;	  // whose request leaves; NULL = none may
+	struct window_group *group;
+	uint32_t at, step, first, end; // stream index of the last; how the next follows
+	uint16_t len, turn;
+};
+
 struct frag;
 
 struct queue {
@@ -162,6 +175,9 @@ struct queue {
 	// --- receive: the last burst, and how much of it goes back to the pool
 	__attribute__((aligned(64))) struct rte_mbuf *in[BURST_MAX];
 	uint32_t in_done;
+	struct lone lone[4]; // by enum pmx_kind
+	uint32_t lone_last;  // kind of the lone frame that came last; 0 = it was made ready for the
+			     // next
 	struct hist *lone_rtt; // takes lone_tsc when the mbuf goes back; NULL = none
 	uint64_t lone_tsc;
 

@@ -200,6 +200,7 @@ static inline uint32_t tx_due(struct queue *q, uint64_t now, bool plain)
 		sent += tx_windowed(q, now, q->burst - q->out_count, plain);
 	if (sent > 0) {
 		q->total.requests_sent += sent;
+		q->lone[PMX_REPLY].next = NULL;
 		if (unlikely(q->first_tx == 0))
 			q->first_tx = now;
 	}

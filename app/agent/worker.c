@@ -141,12 +141,15 @@ static inline __attribute__((always_inline)) void run(struct queue *q, bool plai
 		if (unlikely(now >= q->next_event)) {
 			rx_release(q); // a trial that closes has all of its round trips
 			housekeeping(q, now, every);
+			lone_forget(q);
 		}
 		if (q->sending)
 			work += tx_due(q, work > FEW ? rte_rdtsc() : now, plain);
 		if (q->out_count > 0)
 			work += plain || q->frag == NULL ? out_flush(q) : frag_flush(q);
 		rx_release(q);
+		if (plain && q->lone_last != 0)
+			lone_prepare(q);
 
 		empty = work > 0 ? 0 : empty + 1;
 		if (q->idle == IDLE_SPIN)

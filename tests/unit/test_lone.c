@@ -136,6 +136,8 @@ static void turn(struct rig *r)
 	tx_due(r->q, now, true);
 	out_flush(r->q);
 	rx_release(r->q);
+	if (r->q->lone_last != 0)
+		lone_prepare(r->q);
 }
 
 static struct rte_mbuf *sent(struct rig *r)
@@ -185,8 +187,10 @@ static void rounds_of(uint32_t bytes, bool reuses)
 	for (uint32_t k = 0; k < ROUNDS; k++) {
 		struct rte_mbuf *m = sent(r);
 		assert_non_null(m);
-		// the first reply of a stream opens its trial
-		assert_ptr_equal(m->pool, k > STREAMS && reuses ? r->q->rx_pool : r->q->tx_pool);
+		// the first reply of a stream opens its trial; the second turn shows where the
+		// first is
+		assert_ptr_equal(m->pool,
+				 k > STREAMS + 1 && reuses ? r->q->rx_pool : r->q->tx_pool);
 		reply_to(r, m, k % STREAMS, k / STREAMS);
 		assert_null(sent(r));
 		turn(r);
@@ -272,6 +276,21 @@ static void others_have_their_turn(void **state)
 	rig_drop(r);
 }
 
+// The request with sequence k of the only peer, stream 0.
+static struct rte_mbuf *request(struct rig *r, uint32_t k)
+{
+	struct frame_spec s = { .src_mac = { { 2, 0, 0, 0, 0, 2 } },
+				.dst_mac = own_mac,
+				.src = IP4(PEER),
+				.dst = IP4(ADDR),
+				.sport = 40000,
+				.dport = PORT,
+				.payload_bytes = r->rx.req_bytes,
+				.cookie = r->cfg.cookie,
+				.kind = PMX_REQUEST };
+	return mbuf_made(r->q, &s, 0, k, 1000);
+}
+
 static void a_request_is_answered(void **state)
 {
 	struct rig *r = rig_make(18, 1, 1);
@@ -279,16 +298,8 @@ static void a_request_is_answered(void **state)
 	turn(r);
 	rte_pktmbuf_free(sent(r));
 	for (uint32_t k = 0; k < 100; k++) {
-		struct frame_spec s = { .src_mac = { { 2, 0, 0, 0, 0, 2 } },
-					.dst_mac = own_mac,
-					.src = IP4(PEER),
-					.dst = IP4(ADDR),
-					.sport = 40000,
-					.dport = PORT,
-					.payload_bytes = 18,
-					.cookie = r->cfg.cookie,
-					.kind = PMX_REQUEST };
-		arrive(r, mbuf_made(r->q, &s, 0, k, 1000));
+		assert_int_equal(r->q->lone[PMX_REQUEST].stream != NULL, k > 0);
+		arrive(r, request(r, k));
 		turn(r);
 		struct rte_mbuf *m = sent(r);
 		assert_non_null(m);
@@ -303,6 +314,86 @@ static void a_request_is_answered(void **state)
 	rig_drop(r);
 }
 
+// What came of one frame: whether something left, and what it was.
+struct fate {
+	uint8_t out[FRAME_MIN_NO_FCS];
+	bool answered;
+	struct queue_counts total;
+	uint64_t drop[DROP_REASONS];
+	struct rx_stream stream;
+};
+
+static void fate_of(struct rig *r, struct rte_mbuf *m, struct fate *f)
+{
+	void *punted;
+	memset(f, 0, sizeof(*f));
+	arrive(r, m);
+	turn(r);
+	m = sent(r);
+	f->answered = m != NULL;
+	if (m != NULL) {
+		assert_int_equal(m->data_len, FRAME_MIN_NO_FCS);
+		memcpy(f->out, rte_pktmbuf_mtod(m, void *), sizeof(f->out));
+		rte_pktmbuf_free(m);
+	}
+	while (rte_ring_dequeue(r->q->punt, &punted) == 0)
+		rte_pktmbuf_free(punted);
+	f->total = r->q->total;
+	memcpy(f->drop, r->q->drop, sizeof(f->drop));
+	f->stream = r->q->request[0];
+}
+
+#define FLIPS 3
+#define ODD_ONES (FRAME_MIN_NO_FCS * FLIPS)
+
+// Requests in turn as they should be, so that the next is made ready for, and with one byte
+// another; with what is made ready, or as a burst.
+static void fates_of(struct fate fate[2 * ODD_ONES], bool ready)
+{
+	static const uint8_t flip[FLIPS] = { 0x01, 0x80, 0xff };
+	struct rig *r = rig_make(18, 1, 1);
+	uint32_t k = 0;
+	turn(r);
+	rte_pktmbuf_free(sent(r));
+	for (uint32_t i = 0; i < 2 * ODD_ONES; i++) {
+		struct rte_mbuf *m = request(r, k);
+		bool odd = i % 2 == 1;
+		if (odd)
+			rte_pktmbuf_mtod(m, uint8_t *)[i / 2 / FLIPS] ^= flip[i / 2 % FLIPS];
+		if (!ready)
+			lone_forget(r->q);
+		else if (odd)
+			assert_non_null(r->q->lone[PMX_REQUEST].stream);
+		fate_of(r, m, &fate[i]);
+		k = fate[i].stream.next;
+	}
+	rig_drop(r);
+}
+
+// Whichever byte is another: what was made ready does as a burst would.
+static void nothing_is_taken_that_a_burst_would_not(void **state)
+{
+	struct fate *ready = calloc(2 * (size_t)ODD_ONES, sizeof(*ready));
+	struct fate *burst = calloc(2 * (size_t)ODD_ONES, sizeof(*burst));
+	uint32_t answered = 0;
+	(void)state;
+	assert_true(ready != NULL && burst != NULL);
+	fates_of(ready, true);
+	fates_of(burst, false);
+	for (uint32_t i = 0; i < 2 * ODD_ONES; i++) {
+		const struct fate *a = &ready[i], *b = &burst[i];
+		assert_memory_equal(a->out, b->out, sizeof(a->out));
+		assert_int_equal(a->answered, b->answered);
+		assert_memory_equal(&a->total, &b->total, sizeof(a->total));
+		assert_memory_equal(a->drop, b->drop, sizeof(a->drop));
+		assert_memory_equal(&a->stream, &b->stream, sizeof(a->stream));
+		answered += a->answered;
+	}
+	assert_true(answered > ODD_ONES && answered < 2 * ODD_ONES);
+	free(ready);
+	free(burst);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +401,7 @@ static int run(void)
 		cmocka_unit_test(a_full_port_takes_nothing_away),
 		cmocka_unit_test(others_have_their_turn),
 		cmocka_unit_test(a_request_is_answered),
+		cmocka_unit_test(nothing_is_taken_that_a_burst_would_not),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
