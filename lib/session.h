@@ -33,6 +33,7 @@
 #define SESSION_REPORT "report.csv"  // interval rows
 #define SESSION_RESUME "agent.seq"   // where the streams' sequences go on after a reload
 #define SESSION_PID "agent.pid"	     // of the agent proper; removed when it ends
+#define SESSION_XDP "agent.xdp"	     // "BOOT ID INTERFACE": the XDP program an af_xdp port put on
 #define SESSION_EXIT "agent.exit" // how it ended: "exit 0" or "signal 9"; written by its supervisor
 #define SESSION_RELOAD "reload"	  // ended_by of an agent that another takes the place of
 #define SESSION_LINE_MAX (64u << 20)

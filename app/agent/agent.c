@@ -3,10 +3,12 @@
 #include "collect.h"
 #include "dwell.h"
 #include "eal.h"
+#include "iface.h"
 #include "resume.h"
 #include "steer.h"
 #include "telemetry.h"
 #include "worker.h"
+#include "xdp.h"
 
 #include "footprint.h"
 
@@ -55,6 +57,16 @@ static int open_queues(struct agent *a, struct err *e)
 	return r;
 }
 
+static int start_port(struct agent *a, struct err *e)
+{
+	const char *iface = a->cfg.port.all_queues_of;
+	bool was_free = iface[0] != '\0' && iface_xdp(iface) == 0;
+	int r = port_start(&a->port, &a->cfg, a->queue, e);
+	if (was_free)
+		xdp_note(iface);
+	return r;
+}
+
 int agent_open(struct agent *a, const char *dir, struct err *e)
 {
 	int r = hostcfg_load(SESSION_CONFIG, &a->cfg, e);
@@ -65,7 +77,7 @@ int agent_open(struct agent *a, const char *dir, struct err *e)
 		return r;
 	clock_start(&a->clock);
 	if ((r = port_open(&a->port, &a->cfg, e)) != 0 || (r = open_queues(a, e)) != 0 ||
-	    (r = port_start(&a->port, &a->cfg, a->queue, e)) != 0 ||
+	    (r = start_port(a, e)) != 0 ||
 	    (r = neigh_open(&a->neigh, &a->cfg, &a->shared, &a->port.mac, a->queue, e)) != 0 ||
 	    (r = resume_read(&a->cfg, a->queue, e)) != 0 ||
 	    (r = sample_open(&a->sampler, &a->cfg, a->queue, e)) != 0)

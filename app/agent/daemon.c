@@ -2,6 +2,7 @@
 
 #include "eal.h"
 #include "iface.h"
+#include "xdp.h"
 
 #include "hostcfg.h"
 #include "session.h"
@@ -68,6 +69,7 @@ static int supervise(int (*run)(int ready_fd), int ready_fd)
 {
 	char text[64], iface[NAME_MAX_BYTES];
 	int status = 0;
+	xdp_take_off(); // of an agent that was killed here together with its supervisor
 	xdp_iface(iface, sizeof(iface));
 	pid_t pid = fork();
 	if (pid == 0)
@@ -85,7 +87,9 @@ static int supervise(int (*run)(int ready_fd), int ready_fd)
 		snprintf(text, sizeof(text), "signal %d\n", WTERMSIG(status));
 	else
 		snprintf(text, sizeof(text), "exit %d\n", WEXITSTATUS(status));
-	if (iface[0] != '\0' && iface_xdp(iface) > 0 && iface_xdp_off(iface) == 0)
+	// one that died before it wrote its program down
+	if (xdp_take_off() == -ENOENT && iface[0] != '\0' && iface_xdp(iface) > 0 &&
+	    iface_xdp_off(iface) == 0)
 		fprintf(stderr, "pmx-agent: the XDP program left on %s is taken off\n", iface);
 	write_file(SESSION_EXIT, text);
 	unlink(SESSION_SOCKET);

@@ -47,7 +47,9 @@ struct request {
 	struct ifinfomsg info;
 	struct {
 		struct nlattr xdp, fd;
-		int value;
+		int fd_value;
+		struct nlattr flags;
+		int flags_value;
 	} attr;
 };
 
@@ -74,17 +76,23 @@ static int error_of(const struct nlmsghdr *h)
 	return e->error;
 }
 
-// Of IFLA_XDP: whether anything is attached (XDP_ATTACHED_NONE is 0).
-static int attached(struct rtattr *xdp)
+struct attached {
+	unsigned char mode; // XDP_ATTACHED_NONE...
+	int id;
+};
+
+static void read_attached(struct rtattr *xdp, struct attached *at)
 {
 	int len = (int)RTA_PAYLOAD(xdp);
-	for (struct rtattr *a = RTA_DATA(xdp); RTA_OK(a, len); a = RTA_NEXT(a, len))
+	for (struct rtattr *a = RTA_DATA(xdp); RTA_OK(a, len); a = RTA_NEXT(a, len)) {
 		if (a->rta_type == IFLA_XDP_ATTACHED)
-			return *(unsigned char *)RTA_DATA(a) != XDP_ATTACHED_NONE;
-	return 0;
+			at->mode = *(unsigned char *)RTA_DATA(a);
+		else if (a->rta_type >= IFLA_XDP_PROG_ID && a->rta_type <= IFLA_XDP_HW_PROG_ID)
+			memcpy(&at->id, RTA_DATA(a), sizeof(at->id));
+	}
 }
 
-int iface_xdp(const char *name)
+static int get_attached(const char *name, struct attached *at)
 {
 	static const size_t body = sizeof(struct ifinfomsg);
 	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
@@ -95,6 +103,7 @@ int iface_xdp(const char *name)
 			  .nlmsg_flags = NLM_F_REQUEST },
 		.info = { .ifi_index = (int)if_nametoindex(name) },
 	};
+	*at = (struct attached){ .mode = XDP_ATTACHED_NONE };
 	if (r.info.ifi_index == 0)
 		return -ENODEV;
 	ssize_t n = ask(&r, answer, sizeof(answer));
@@ -108,23 +117,46 @@ int iface_xdp(const char *name)
 	struct rtattr *a = IFLA_RTA(NLMSG_DATA(h));
 	for (; RTA_OK(a, len); a = RTA_NEXT(a, len))
 		if (a->rta_type == IFLA_XDP)
-			return attached(a);
+			read_attached(a, at);
 	return 0;
+}
+
+int iface_xdp(const char *name)
+{
+	struct attached at;
+	int r = get_attached(name, &at);
+	return r < 0 ? r : at.mode == XDP_ATTACHED_NONE ? 0 : at.id;
+}
+
+// A program is taken off in the mode that it is on.
+static int mode_flags(unsigned char mode)
+{
+	return mode == XDP_ATTACHED_SKB	  ? XDP_FLAGS_SKB_MODE
+	       : mode == XDP_ATTACHED_DRV ? XDP_FLAGS_DRV_MODE
+	       : mode == XDP_ATTACHED_HW  ? XDP_FLAGS_HW_MODE
+					  : 0;
 }
 
 int iface_xdp_off(const char *name)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER_BYTES];
 	struct nlmsghdr *h = (struct nlmsghdr *)answer;
+	struct attached at;
+	int got = get_attached(name, &at);
+	if (got < 0)
+		return got;
 	struct request r = {
 		.head = { .nlmsg_len = sizeof(r),
 			  .nlmsg_type = RTM_SETLINK,
 			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
 		.info = { .ifi_index = (int)if_nametoindex(name) },
 		.attr = { .xdp = { .nla_len = sizeof(r.attr), .nla_type = IFLA_XDP | NLA_F_NESTED },
-			  .fd = { .nla_len = sizeof(r.attr.fd) + sizeof(r.attr.value),
+			  .fd = { .nla_len = sizeof(r.attr.fd) + sizeof(r.attr.fd_value),
 				  .nla_type = IFLA_XDP_FD },
-			  .value = -1 },
+			  .fd_value = -1,
+			  .flags = { .nla_len = sizeof(r.attr.flags) + sizeof(r.attr.flags_value),
+				     .nla_type = IFLA_XDP_FLAGS },
+			  .flags_value = mode_flags(at.mode) },
 	};
 	if (r.info.ifi_index == 0)
 		return -ENODEV;

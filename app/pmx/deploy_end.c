@@ -137,10 +137,25 @@ int deploy_stop(struct remote *r, const struct site *s, unsigned wait_s, enum st
 	return rc;
 }
 
+// off DIR: takes the XDP program off that an agent in DIR left on its interface, killed together
+// with its supervisor; only the one that it wrote down (boot and id), whatever the mode it is on
+// in.
+#define SH_XDP                                                                              \
+	"has() { case \"$(ip -d -o link show dev \"$1\" 2>/dev/null) \" in "                \
+	"*prog/xdp*\" id $2 \"*) ;; *) return 1;; esac; }; "                                \
+	"off() { [ -f \"$1/" SESSION_XDP "\" ] && read -r b n i < \"$1/" SESSION_XDP        \
+	"\" && [ \"$b\" = \"$(cat /proc/sys/kernel/random/boot_id)\" ] && "                 \
+	"[ -e \"/sys/class/net/$i\" ] || return 0; command -v ip > /dev/null || "           \
+	"bad \"no ip (iproute2) here to see to the XDP program ($n) of the agent on $i\"; " \
+	"for k in xdp xdpdrv xdpgeneric; do has \"$i\" \"$n\" || break; "                   \
+	"m=$(ip link set dev \"$i\" $k off 2>&1); done; has \"$i\" \"$n\" || return 0; "    \
+	"bad \"the XDP program ($n) that the agent left on $i stays: $m: as root: "         \
+	"ip link set dev $i xdp off\"; }; "
+
 // $1 base, $2 directory, $3 agent. The mark goes last: what could not be removed is still pmx's own
 // the next time. What somebody mounted in there is not emptied. Directories of other local agents
 // keep the base; the last of them may be removing it right now.
-static const char clean_script[] = SH_BAD SH_PIDS
+static const char clean_script[] = SH_BAD SH_PIDS SH_XDP
 	"gone() { for f in \"$1\"/* \"$1\"/.[!.]* \"$1\"/..?*; do [ \"$f\" = \"$1/" SH_MARK
 	"\" ] || "
 	"rm -rf --one-file-system \"$f\" || exit 1; done; rm -rf --one-file-system \"$1\" || exit "
@@ -150,7 +165,7 @@ static const char clean_script[] = SH_BAD SH_PIDS
 	"[ -e \"$1/" SH_MARK "\" ] || { sleep 0.3; [ ! -e \"$1\" ]; } || "
 	"bad \"pmx did not make $1: not removed\"; "
 	"[ -O \"$1\" ] || [ ! -e \"$1\" ] || bad \"$1 belongs to another user: not removed\"; "
-	"gone \"$2\"; left=; "
+	"[ -n \"$(pids \"$2\" \"$3\")\" ] || off \"$2\"; gone \"$2\"; left=; "
 	"for d in \"$1\"/*/; do [ ! -d \"$d\" ] || left=$d; done; "
 	"[ -n \"$left\" ] || gone \"$1\"; echo removed; fi; "
 	"[ ! -e \"$2\" ] || bad \"$2 is still there\"; "

@@ -3,6 +3,8 @@
 #include "deploy_sh.h"
 #include "facts.h"
 
+#include "session.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,6 +95,8 @@
 	"\"$d\"; "                                                                               \
 	"[ ! -e \"$dir/" SH_MARK "\" ] || say cmd/mark \"$dir\"; "                               \
 	"[ ! -d \"$dir\" ] || say cmd/files $(ls -A \"$dir\" | wc -l); "                         \
+	"[ ! -r \"$sess/" SESSION_XDP "\" ] || { read -r k n o < \"$sess/" SESSION_XDP "\"; "    \
+	"[ \"$k\" != \"$(cat /proc/sys/kernel/random/boot_id)\" ] || say cmd/xdp \"$n\"; }; "    \
 	"say cmd/agents \"$(pids \"$sess\" \"$agent\")\"; "                                      \
 	"o=$(ldconfig -p 2>/dev/null); [ -z \"$o\" ] || { k=; for f in $libs; do case $o in "    \
 	"*\"$f \"*) k=\"$k $f\";; esac; done; say cmd/libs \"$k\"; }; "                          \

@@ -107,9 +107,9 @@ void probe_offloads(const struct exam *x, struct finding *f)
 	mend(f, "ethtool -K %s%s", exam_iface(x), off);
 }
 
-// The program that libxdp puts on for AF_XDP sockets. One that a dead agent left is taken over; any
-// other stands in the way of the sockets, and before those of af_packet.
-#define OWN_PROGRAM "xsk_def_prog"
+// The program that libxdp puts on for AF_XDP sockets, anybody's: those of the next agent would use
+// it, too. Any other stands in the way of the sockets, and before those of af_packet.
+#define SOCKET_PROGRAM "xsk_def_prog"
 
 void probe_xdp(const struct exam *x, struct finding *f)
 {
@@ -117,6 +117,7 @@ void probe_xdp(const struct exam *x, struct finding *f)
 	const char *program = text != NULL ? strstr(text, "prog/xdp") : NULL;
 	char what[32] = "without a name";
 	unsigned id = 0;
+	uint64_t noted; // by the agent of this directory
 
 	if (!exam_on_iface(x))
 		return;
@@ -129,14 +130,23 @@ void probe_xdp(const struct exam *x, struct finding *f)
 		return;
 	}
 	sscanf(program, "prog/xdp id %u name %31s", &id, what);
+	if (fact_u64(x->facts, &noted, "cmd/xdp") && noted == id) {
+		found(f, HEALTH_NOTE,
+		      "%s has the XDP program of an agent of this directory (id %u), which takes "
+		      "the "
+		      "frames of the host: the next run takes it off if that agent is gone",
+		      name, id);
+		mend(f, "pmx clean");
+		return;
+	}
 	if (!x->profile->all_queues)
 		found(f, HEALTH_WARNING,
 		      "an XDP program (%s, id %u) is attached to %s: it has the frames first", what,
 		      id, name);
-	else if (strcmp(what, OWN_PROGRAM) == 0)
-		found(f, HEALTH_NOTE,
-		      "%s has the XDP program of an AF_XDP socket (id %u): the next run takes it "
-		      "over",
+	else if (strcmp(what, SOCKET_PROGRAM) == 0)
+		found(f, HEALTH_WARNING,
+		      "%s has the XDP program of AF_XDP sockets (id %u), and no agent of this "
+		      "directory put it there: the next run uses it, too",
 		      name, id);
 	else
 		found(f, HEALTH_BLOCKER,

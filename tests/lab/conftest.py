@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,18 @@ def spawn():
     yield spawn
     for process in started:
         process.end()
+
+
+@pytest.fixture
+def bpf_pass(tmp_path):
+    """An XDP program that passes all frames on, in a file that ip-link(8) takes."""
+    if shutil.which("clang") is None:
+        pytest.skip("no clang: an XDP program cannot be made")
+    source, program = tmp_path / "pass.c", tmp_path / "pass.o"
+    source.write_text('__attribute__((section("xdp"), used)) int pass(void *c) { return 2; }\n'
+                      'char _license[] __attribute__((section("license"), used)) = "GPL";\n')
+    subprocess.run(["clang", "-O2", "-target", "bpf", "-c", source, "-o", program], check=True)
+    return program
 
 
 @pytest.fixture

@@ -171,6 +171,64 @@ def test_af_xdp_killed(lab1, write, spawn):
     run.wait(60)
 
 
+def xdp_program(lab, host):
+    """The id of the XDP program on the host's interface, or None."""
+    found = re.search(r"prog/xdp\S* id (\d+)", lab.sh(host, "ip -d -o link show data0"))
+    return found and int(found[1])
+
+
+def killed_whole(lab, matrix):
+    """Agents of an af_xdp fleet run; those of the first host are killed, supervisor and all. The id of
+    the program that stays."""
+    host = lab.hosts[0]
+    pmx("start", matrix, "--for", "60s").expect(0)
+    words = lab.file(host, "/var/tmp/pmx/agent.xdp").split()
+    assert words[1:] == [str(xdp_program(lab, host)), "data0"]
+    lab.sh(host, f"kill -STOP {' '.join(map(str, lab.agents(host)))}")  # or one buries the other
+    lab.sh(host, f"kill -KILL {' '.join(map(str, lab.agents(host)))}")
+    until(lambda: lab.agents(host) == [], 20, "the agents are gone")
+    assert xdp_program(lab, host) == int(words[1])
+    return int(words[1])
+
+
+def test_af_xdp_left(lab1, write):
+    """Killed together with its supervisor, an agent leaves its program: doctor says so, and clean or the
+    next run takes it off."""
+    matrix, host = write(driven(lab1, "af_xdp", duration="1s")), lab1.hosts[0]
+    left = killed_whole(lab1, matrix)
+    pmx("stop", matrix, "--hosts", lab1.hosts[1]).expect(0)
+    told = pmx("doctor", matrix, "--json", "-", "--all").expect(0).json
+    (finding,) = [f for f in told["hosts"][0]["findings"] if f["probe"] == "xdp"]
+    assert finding["health"] == "note" and f"id {left})" in finding["text"], finding
+    assert finding["fix"] == "pmx clean"
+    exact(measure(matrix), 500)
+    assert all(xdp_program(lab1, h) is None for h in lab1.hosts)
+    assert not lab1.exists(host, "/var/tmp/pmx/agent.xdp")
+    killed_whole(lab1, matrix)
+    pmx("clean", matrix).expect(0)
+    assert all(xdp_program(lab1, h) is None for h in lab1.hosts)
+    assert not lab1.exists(host, "/var/tmp/pmx")
+
+
+def test_af_xdp_foreign(lab1, write, bpf_pass):
+    """Somebody's program that is on the interface by now is not the one that the agent left."""
+    matrix, host = write(driven(lab1, "af_xdp", duration="1s")), lab1.hosts[0]
+    left = killed_whole(lab1, matrix)
+    lab1.sh(host, "ip link set dev data0 xdp off")
+    lab1.sh(host, f"ip link set dev data0 xdp obj {bpf_pass} sec xdp")
+    try:
+        foreign = xdp_program(lab1, host)
+        assert foreign not in (None, left)
+        pmx("run", matrix).expect(3)  # there is no room for the agent's
+        assert xdp_program(lab1, host) == foreign
+        lab1.sh(host, f"echo $(cat /proc/sys/kernel/random/boot_id) {left} data0 >/var/tmp/pmx/agent.xdp")
+        pmx("clean", matrix).expect(0)
+        assert xdp_program(lab1, host) == foreign
+        assert not lab1.exists(host, "/var/tmp/pmx")
+    finally:
+        lab1.sh(host, "ip link set dev data0 xdp off")
+
+
 def test_af_xdp_queues(lab, write):
     """An interface with more queues than it takes would lose the others' frames: refused."""
     done = pmx("run", write(driven(lab, "af_xdp"))).expect(3)
