@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "fleet.h"
 
+#include "locate.h"
 #include "plan_look.h"
 #include "prepare.h"
 
@@ -13,11 +14,12 @@
 
 struct job {
 	struct matrix *matrix;
-	const struct profile *profile; // [host_count]
+	struct profile *profile; // [host_count]; owned
 	const struct plan *plan;
 	struct prepare_want want;
 	bool dry;
-	bool *chosen; // [host_count], the ports; owned
+	bool *chosen;	 // [host_count], the ports; owned
+	bool *addressed; // [host_count]: the device was a data subnet; owned
 };
 
 // The script runs once on a host, by its first port that is chosen and under the host's name; what
@@ -27,7 +29,8 @@ static int machines_only(struct fleet *f, struct job *job)
 	const struct matrix *m = job->matrix;
 
 	job->chosen = calloc(f->count, sizeof(*job->chosen));
-	if (job->chosen == NULL) {
+	job->addressed = calloc(f->count, sizeof(*job->addressed));
+	if (job->chosen == NULL || job->addressed == NULL) {
 		complain("out of memory");
 		return EXIT_HOST;
 	}
@@ -60,11 +63,41 @@ static bool next_port(const struct fleet_host *h, const struct job *job, size_t 
 	return *at < end;
 }
 
-static int look_port(struct fleet_host *h, struct matrix_host *host, struct err *e)
+// An address that the kernel has on an interface goes when its device is bound, and by it the
+// device would not be found again.
+static int keeps_address(const struct matrix_host *host, const struct located *l,
+			 const struct profile *p, struct err *e)
 {
+	if (p->bind != BIND_VFIO_PCI || l->pci[0] == '\0')
+		return 0;
+	return err_set(e, EINVAL,
+		       "device '%s' is %s, and driver '%s' takes it from the kernel with its "
+		       "addresses: expected device: %s",
+		       host->device, l->iface, p->name, l->pci);
+}
+
+static int locate_port(struct fleet_host *h, const struct profile *p, struct matrix_host *host,
+		       bool *addressed, struct err *e)
+{
+	struct located found;
+	int rc = locate_device(h->remote, host->device, "", &found, e);
+
+	*addressed = device_kind(host->device) == DEVICE_NET;
+	if (rc == 0 && *addressed)
+		rc = keeps_address(host, &found, p, e);
+	return rc < 0 ? rc : locate_settle(&found, p->virtual, host, e);
+}
+
+static int look_port(struct fleet_host *h, struct job *job, size_t at, struct err *e)
+{
+	struct matrix_host *host = &job->matrix->host[at];
+	const struct profile *p = &job->profile[at];
+	enum device_kind kind = device_kind(host->device);
 	unsigned vendor, device;
 	char pci[DEVICE_MAX_BYTES + 8], *out;
 
+	if (kind == DEVICE_NET || (kind == DEVICE_IFACE && !p->virtual))
+		return locate_port(h, p, host, &job->addressed[at], e);
 	if (host->driver[0] != '\0' || prepare_pci(host, pci, sizeof(pci))[0] == '\0')
 		return 0;
 	int rc = prepare_run(h->remote, "look", false, pci, &out, e);
@@ -76,14 +109,14 @@ static int look_port(struct fleet_host *h, struct matrix_host *host, struct err 
 	return 0;
 }
 
-// Which card a port has decides which profile is its own.
+// Which device a port has, and which card that is, decides which profile is its own.
 static int look_one(struct fleet_host *h, void *arg, struct err *e)
 {
 	struct job *job = arg;
 	int rc = 0;
 
 	for (size_t i = h->index; rc == 0 && next_port(h, job, &i); i++)
-		rc = look_port(h, &job->matrix->host[i], e);
+		rc = look_port(h, job, i, e);
 	return rc;
 }
 
@@ -106,6 +139,7 @@ static char *items_of(struct fleet_host *h, const struct job *job)
 	FILE *f = open_memstream(&all, &len);
 
 	for (size_t i = h->index; f != NULL && next_port(h, job, &i); i++) {
+		want.addressed = job->addressed[i];
 		prepare_items(&job->plan->host[i], &job->profile[i], &job->matrix->host[i], &want,
 			      pages_so_far(job, i), one, sizeof(one));
 		fprintf(f, "%s%s", ftell(f) > 0 && one[0] != '\0' ? " " : "", one);
@@ -152,22 +186,24 @@ static int plan_take(struct fleet *f, const struct opts *o, struct job *job, str
 {
 	struct matrix *m = job->matrix;
 	struct profile_dirs dirs;
-	struct profile *profile;
 	struct plan plan;
 
-	fleet_each(f, FLEET_LIVE, look_one, job);
 	profile_dirs_find(o->drivers, &dirs);
-	int ret = profile_load_all(m, dirs.dir, &profile, e);
+	int ret = profile_load_all(m, dirs.dir, &job->profile, e);
 	if (ret < 0)
 		return ret;
-	ret = plan_to_look(m, profile, "prepare", &plan, e);
+	fleet_each(f, FLEET_LIVE, look_one, job);
+	free(job->profile);
+	job->profile = NULL;
+	ret = profile_load_all(m, dirs.dir, &job->profile, e);
+	if (ret == 0)
+		ret = plan_to_look(m, job->profile, "prepare", &plan, e);
 	if (ret == 0) {
-		job->profile = profile;
 		job->plan = &plan;
 		fleet_each(f, FLEET_LIVE, take_one, job);
 		plan_free(&plan);
 	}
-	free(profile);
+	free(job->profile);
 	return ret;
 }
 
@@ -204,6 +240,7 @@ static int on_hosts(struct opts *o, bool take)
 		fleet_free(&f);
 	}
 	free(job.chosen);
+	free(job.addressed);
 	matrix_free(&m);
 	return code;
 }

@@ -6,31 +6,38 @@
 #include <stdio.h>
 #include <string.h>
 
-// $1 kind, $2 device, $3 root of /sys. The third word of SSH_CONNECTION is the address that the
-// session came in by; sudo takes the variable away, and still has it from the log-in. A bond,
-// bridge or VLAN carries the session by what lies under it.
+// $1 kind, $2 device, $3 root of /sys (else PMX_ROOT, as in scripts/prepare). The third word of
+// SSH_CONNECTION is the address that the session came in by; sudo takes the variable away, and
+// still has it from the log-in. A bond, bridge or VLAN carries the session by what lies under it.
+// An interface that is gone because prepare bound its device is in its journal: a "link" of this
+// boot.
 static const char locate_script[] = SH_BAD
-	"k=$1; d=$2; net=$3/sys/class/net; bus=$3/sys/bus/pci/devices; "
+	"k=$1; d=$2; r=${3:-$PMX_ROOT}; net=$r/sys/class/net; bus=$r/sys/bus/pci/devices; "
 	"s=$SSH_CONNECTION; [ -n \"$s\" ] || s=$(tr \"\\000\" \"\\n\" < /proc/$PPID/environ "
 	"2>/dev/null | grep \"^SSH_CONNECTION=\"); set -- ${s#SSH_CONNECTION=}; a=${3#::ffff:}; "
 	"under() { echo \"$1\"; for l in $net/$1/lower_*; do [ ! -e \"$l\" ] || "
 	"under \"${l##*/lower_}\"; done; }; "
 	"slot() { p=$(readlink \"$net/$1/device\") && [ -e \"$bus/${p##*/}\" ] && "
 	"echo \"${p##*/}\"; }; "
+	"taken() { b=$(cat \"$r/proc/sys/kernel/random/boot_id\"); "
+	"sed -n \"s,^link|$b|\\([^/|]*\\)/$1|.*|[.]$,\\1,p\" "
+	"\"$r${PMX_STATE:-/var/lib/pmx}/journal\" | tail -n 1; }; "
 	"has() { ip -o addr show to \"$1\" | while read -r n i rest; do echo \"${i%%@*}\"; done | "
 	"sort -u; }; "
 	"own=; if [ -n \"$a\" ]; then command -v ip > /dev/null || "
 	"bad \"no ip (iproute2) here to tell which NIC carries this session\"; "
 	"m=$(has \"$a\"); [ -z \"$m\" ] || own=$(under $m); fi; "
-	"case $k in "
-	"iface) [ -e \"$net/$d\" ] || bad \"no interface $d here, but\" $(ls $net); i=$d;; "
-	"pci) [ -e \"$bus/$d\" ] || bad \"no device $d on PCI here\"; i=; "
+	"p=; case $k in "
+	"iface) i=$d; [ -e \"$net/$d\" ] || { i=; p=$(taken \"$d\" 2> /dev/null); "
+	"[ -n \"$p\" ] && [ -e \"$bus/$p\" ] || "
+	"bad \"no interface $d here, but\" $(ls $net); };; "
+	"pci) p=$d; [ -e \"$bus/$d\" ] || bad \"no device $d on PCI here\"; i=; "
 	"for n in $(ls $net); do [ \"$(slot $n)\" != \"$d\" ] || i=$n; done;; "
 	"net) command -v ip > /dev/null || bad \"no ip (iproute2) here to look for $d\"; "
 	"i=$(has \"$d\"); set -- $i; "
 	"[ $# -gt 0 ] || bad \"no interface has an address in $d\"; "
 	"[ $# -eq 1 ] || bad \"several interfaces have an address in $d: name one of\" $i;; esac; "
-	"p=$d; [ $k = pci ] || p=$(slot \"$i\"); "
+	"[ -n \"$p\" ] || p=$(slot \"$i\"); "
 	"for o in $own; do [ \"$o\" != \"$i\" ] && { [ -z \"$p\" ] || [ \"$(slot $o)\" != \"$p\" "
 	"]; } || "
 	"bad \"device $d carries this SSH session ($o, $a): name the NIC under test\"; done; "
@@ -104,6 +111,11 @@ int locate_settle(const struct located *l, bool wants_iface, struct matrix_host 
 		return err_set(e, ENODEV,
 			       "device '%s': interface %s is not on PCI, where its driver looks",
 			       h->device, l->iface);
+	if (wants_iface && l->iface[0] == '\0')
+		return err_set(e, ENODEV,
+			       "device '%s': pmx prepare took its interface for vfio-pci (%s): "
+			       "`pmx restore` brings it back",
+			       h->device, l->pci);
 	memcpy(h->device, wants_iface ? l->iface : l->pci, sizeof(h->device));
 	return 0;
 }

@@ -1,6 +1,7 @@
 // Which device of its host a `device` is, asked on the host before anything is made there: a kernel
 // interface or a PCI address that must exist, or a data subnet, which stands for the one interface
-// that has an address of it. Refused: the NIC that carries the SSH session, by whatever name.
+// that has an address of it. An interface whose device `prepare` took is known by its journal.
+// Refused: the NIC that carries the SSH session, by whatever name.
 #pragma once
 
 #include "matrix.h"

@@ -59,7 +59,7 @@ void prepare_items(const struct hostcfg *c, const struct profile *p, const struc
 	if (binds)
 		n += (size_t)snprintf(buf + n, size - n, "bind=%s:%s ", pci,
 				      bind_mode_name[p->bind]);
-	if (iface && p->quiet)
+	if (iface && p->quiet && !w->addressed)
 		n += (size_t)snprintf(buf + n, size - n, "quiet=%s ", h->device);
 	if (n > 0)
 		buf[n - 1] = '\0';

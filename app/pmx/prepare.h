@@ -18,6 +18,8 @@
 
 struct prepare_want {
 	bool hugetlbfs, noiommu; // as asked for
+	bool addressed; // the matrix names the device by an address of its interface, which must
+			// stay
 };
 
 // Pages of PREPARE_PAGE_KB that one agent needs: none with `hugepages: no`, and none on a virtual

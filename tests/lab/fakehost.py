@@ -61,6 +61,7 @@ fi
 
 TOOLS = {
     "ip": r"""case "$*" in
+*"addr show to "*) cat "$PMX_ROOT.in-${5%%/*}" 2>/dev/null ;;
 *"addr show") cat "$PMX_ROOT.addresses" ;;
 *"addr show dev "*) awk -v d="$5" '$2 == d' "$PMX_ROOT.addresses" ;;
 *"-6 route show dev "*) ;;
@@ -143,17 +144,22 @@ class FakeHost:
             net = f"{base}/net/{iface}"
             for name, value in {"mtu": mtu, "flags": flags, "carrier": carrier}.items():
                 self.file(f"{net}/{name}", str(value))
-            (self.root / net / "device").symlink_to("../..")
+            (self.root / net / "device").symlink_to(f"../../../{address}")
             link = self.root / "sys/class/net" / iface
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(f"../../bus/pci/devices/{address}/net/{iface}")
 
-    def prepare(self, *args, kill_at=0, ssh=None):
+    def env(self, kill_at=0):
+        """With which a script or pmx is on this host."""
         self.side("steps", "0")
         self.side("trace", "")
         env = {**os.environ, "PMX_ROOT": str(self.root), "PMX_STEP": f"{self.root}.kernel",
                "KILL_AT": str(kill_at)}
         env.pop("SSH_CONNECTION", None)
+        return env
+
+    def prepare(self, *args, kill_at=0, ssh=None):
+        env = self.env(kill_at)
         if ssh:
             env["SSH_CONNECTION"] = f"198.51.100.1 50000 {ssh} 22"
         return subprocess.run(["/bin/sh", str(PREPARE), *args], env=env, capture_output=True,

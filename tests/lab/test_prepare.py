@@ -246,6 +246,53 @@ def test_pages_in_use(host):
     assert host.pages.read_text() == "7\n"
 
 
+# --- pmx, for a fleet on such a host
+
+SUBNET = "198.18.77.0/24"
+
+
+def on(host, verb, matrix, *options):
+    env = {**host.env(), "PATH": f"{host.root}/bin:{os.environ['PATH']}", "SSH_CONNECTION": ""}
+    return pmx(verb, *options, matrix, env=env)
+
+
+def fleet_of(*devices):
+    return {"pmx": 1, "transport": "local", "traffic": {"rate": 5},
+            "hosts": {chr(ord("a") + i): {"addr": f"198.18.0.{i + 1}/24", **device}
+                      for i, device in enumerate(devices)}}
+
+
+def test_pmx_devices_by_any_name(host, write):
+    """A PCI address, an interface that is one, and a subnet that names an interface, on one host: all are
+    found, once more when they are taken, and come back."""
+    host.device("0000:5e:00.0", "igb", "0x020000", "eth3", flags="0x1003", carrier=1)
+    host.side("in-198.18.77.0", "4: eth3    inet 198.18.77.1/24 scope global eth3")
+    before = host.snapshot()
+    matrix = write(fleet_of({"device": "eth1", "driver": "ice"}, {"device": OTHER, "driver": "ice"},
+                            {"device": SUBNET, "driver": "af_packet", "hugepages": "yes"}))
+    for verb, options in (("prepare", ["-n"]), ("prepare", []), ("prepare", [])):
+        said = on(host, verb, matrix, *options).expect(0).out
+    assert f"a: {NIC}: vfio-pci is its driver" in said and f"b: {OTHER}: vfio-pci is" in said, said
+    assert "free pages of 2048 kB are there" in said
+    journal = host.journal.read_text()
+    assert journal.count("bind|") == 2 and "/node1/" in journal and "quiet" not in journal, journal
+    on(host, "restore", matrix).expect(0)
+    assert host.snapshot() == before
+
+
+def test_pmx_devices_refused(host, write):
+    """Not found, on the way of the session, or lost by the binding: named, and nothing is changed."""
+    host.side("in-198.18.77.0", "4: eth1    inet 198.18.77.1/24 scope global eth1")
+    before = host.snapshot()
+    for device, why in ((SUBNET, f"takes it from the kernel with its addresses: expected device: {NIC}"),
+                        ("198.18.78.0/24", "no interface has an address in 198.18.78.0/24"),
+                        ("eth7", "no interface eth7 here, but eth0 eth1 eth2")):
+        done = on(host, "prepare", write(fleet_of({"device": device, "driver": "ice"},
+                                                  {"driver": "null", "hugepages": "no"})))
+        assert "a: " in done.expect(3).err and why in done.err, done
+        assert host.snapshot() == before
+
+
 # --- this machine's own pages
 
 POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
@@ -352,6 +399,17 @@ def test_pmx_quiet(lab, write):
     assert all(tables(lab, h) == "" for h in lab.hosts)
     assert pmx("restore", matrix).expect(0).out.splitlines() == [
         f"{h}: nothing to restore" for h in lab.hosts]
+
+
+def test_pmx_refuses_the_session_by_subnet(lab, write):
+    """Not even where an address names it."""
+    tree = lab.matrix(rate="2k")
+    tree.get("defaults", {}).pop("device", None)
+    for name, host in tree["hosts"].items():
+        address = lab.sh(name, "ip -o -4 addr show dev mgmt0 | awk '{ print $4 }'").split("/")[0]
+        host["device"] = f"{address}/32"
+    done = pmx("prepare", write(tree)).expect(3)
+    assert done.err.count("carries this SSH session") == len(lab.hosts), done
 
 
 def test_pmx_refuses_the_session(lab, write):

@@ -131,6 +131,32 @@ static void never_the_ssh_nic(void **state)
 		is(r, "data0", "data0", "", 0);
 }
 
+// prepare took eth9's device from the kernel, in this boot or in the one before.
+static void taken_by_prepare(void **state)
+{
+	static const char boot[] = "mkdir -p %s/proc/sys/kernel/random %s/var/lib/pmx && echo b2 > "
+				   "%s/proc/sys/kernel/random/boot_id && cp /dev/stdin "
+				   "%s/var/lib/pmx/journal <<'END'\n"
+				   "link|b1|0000:01:00.0/eth8|1500,0x1002|.\n"
+				   "bind|b2|0000:02:00.0|ice,(null)|.\n"
+				   "link|b2|0000:02:00.0/eth9|1500,0x1002|.\n"
+				   "link|b2|0000:01:00.0/eth6|1500,0x10\nEND\n";
+	struct matrix_host h = { .device = "eth9" };
+	struct rig *r = *state;
+	char command[1024];
+
+	snprintf(command, sizeof(command), boot, r->root, r->root, r->root, r->root);
+	assert_int_equal(system(command), 0);
+	is(r, "eth9", "", "0000:02:00.0", 0x15b31012);
+	assert_int_equal(locate_settle(&r->found, true, &h, &r->e), -ENODEV);
+	assert_non_null(strstr(r->e.msg, "pmx restore"));
+	assert_int_equal(locate_settle(&r->found, false, &h, &r->e), 0);
+	assert_string_equal(h.device, "0000:02:00.0");
+	is_not(r, "eth8", "no interface eth8 here"); // of another boot
+	is_not(r, "eth6", "no interface eth6 here"); // a torn line
+	is_not(r, "eth", "no interface eth here");
+}
+
 static void settles_on_what_the_driver_wants(void **state)
 {
 	const struct located both = { "eth1", "0000:01:00.0", 0x15b31011 },
@@ -160,6 +186,7 @@ int main(void)
 		WITH_RIG(all_three_forms),
 		WITH_RIG(what_is_not_there),
 		WITH_RIG(never_the_ssh_nic),
+		WITH_RIG(taken_by_prepare),
 		cmocka_unit_test(settles_on_what_the_driver_wants),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
