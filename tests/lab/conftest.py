@@ -1,5 +1,6 @@
 """Fixtures of the lab tests; what they stand on is in harness.py."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -88,6 +89,21 @@ def spawn():
     yield spawn
     for process in started:
         process.end()
+
+
+@pytest.fixture
+def pages():
+    """Reads numbers of this machine's pages of 2 MB; nobody else of these tests changes them meanwhile
+    (scripts/hugepages takes the same lock)."""
+    pool = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+    if os.geteuid() != 0 or not os.access(pool / "nr_hugepages", os.W_OK):
+        pytest.skip("hugepages cannot be reserved here")
+    lock = os.open("/run", os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lambda name="nr_hugepages": int((pool / name).read_text())
+    finally:
+        os.close(lock)
 
 
 @pytest.fixture

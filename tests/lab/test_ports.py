@@ -1,12 +1,13 @@
 """Hosts of two data ports each: every port is an endpoint with an agent of its own."""
 
 import json
+import re
 import subprocess
 from itertools import permutations
 
 import pytest
 
-from harness import assert_identity, flow, measure, pmx
+from harness import ROOT, assert_identity, flow, measure, pmx
 
 ENDPOINTS = ["h1.p0", "h1.p1", "h2.p0", "h2.p1"]
 RATE = 500
@@ -102,3 +103,97 @@ def test_a_fleet_of_ports(second_ports, write):
         assert "clock" in first and "lcores" in first and "link" in first
         assert "clock" not in second and "lcores" in second and "link" in second
     pmx("clean", path).expect(0)
+
+
+# --- prepare and restore of a host with several ports
+
+def state(lab, pages):
+    """What prepare changes on h1."""
+    return (pages(), lab.sh("h1", "nft list ruleset"), lab.sh("h1", "ls -A /var/lib"),
+            lab.sh("h1", "ip -d -o link show data0; ip -d -o link show data1"))
+
+
+def need_of(path, hosts, env, pages):
+    """Pages that these endpoints ask for together, by what a dry run would write; None when so many are
+    free. Agents elsewhere on this machine may take and give pages while it looks."""
+    for _ in range(20):
+        free = pages("free_hugepages")
+        shown = pmx("prepare", "-n", path, "--hosts", hosts, env=env).expect(0).out
+        if pages("free_hugepages") == free:
+            found = re.findall(r"echo (\d+) > \S*nr_hugepages", shown)
+            return int(found[-1]) - pages() + free if found else None
+    pytest.fail("the number of free pages does not stand still")
+
+
+@pytest.fixture
+def hungry(second_ports, write, tmp_path, pages):
+    """Writes the matrix whose ports have so many queues, with rings that take some 120 pages each."""
+    own = tmp_path / "own"
+    own.mkdir()
+    text = (ROOT / "drivers-config/af_packet.yaml").read_text()
+    (own / "af_packet.yaml").write_text(re.sub(r"(?m)^([rt]xd): \d+", r"\1: 32768", text))
+    matrix = tree(second_ports, rate=100)
+    matrix["defaults"]["hugepages"] = "yes"
+    for host in matrix["hosts"].values():
+        for port in host["ports"].values():
+            del port["lcores"]
+
+    def made(queues):
+        matrix["defaults"]["queues"] = queues
+        return write(matrix)
+    return made, {"PMX_DRIVERS": str(own)}
+
+
+def wanting(made, env, pages, hosts):
+    """The first matrix of which these endpoints ask for more pages than are free, and how many."""
+    for queues in range(1, 17):
+        need = need_of(made(queues), hosts, env, pages)
+        if need is not None:
+            return queues, need
+    pytest.skip("more pages are free than these ports can ask for")
+
+
+def test_prepare_adds_up(hungry, pages):
+    """A dry run asks for the pages of all ports of the host at once."""
+    made, env = hungry
+    queues, one = wanting(made, env, pages, "h1.p1")
+    assert need_of(made(queues), "h1", env, pages) == 2 * one
+
+
+def test_prepare_of_ports(second_ports, hungry, pages):
+    """Both ports' pages and silences are taken in one call, and come back; a port that was prepared alone
+    leaves nothing behind either."""
+    lab, (made, env) = second_ports, hungry
+    queues, _ = wanting(made, env, pages, "h1")
+    path = made(min(queues + 1, 16))
+    before = state(lab, pages)
+    said = pmx("prepare", path, "--hosts", "h1", env=env).expect(0).out
+    assert said.count("the kernel receives nothing from it any more") == 2, said
+    assert pages() > before[0]
+    tables = lab.sh("h1", "nft list tables netdev")
+    assert "pmx_quiet_data0" in tables and "pmx_quiet_data1" in tables
+    pmx("prepare", path, "--hosts", "h1.p1", env=env).expect(0)  # part of it, once more
+    pmx("restore", path, "--hosts", "h1", env=env).expect(0)
+    assert state(lab, pages) == before
+
+
+def test_prepare_of_ports_killed(second_ports, hungry, pages):
+    """SIGKILL behind the first port's changes, before the last of the second one's."""
+    lab, (made, env) = second_ports, hungry
+    queues, _ = wanting(made, env, pages, "h1")
+    path = made(min(queues + 1, 16))
+    before = state(lab, pages)
+    lab.sh("h1", r"""n=$(command -v nft) && cp "$n" /var/tmp/nft.real && cat >/var/tmp/nft <<'END' &&
+#!/bin/sh
+case "$*" in add*pmx_quiet_data1*) kill -KILL 0 ;; esac
+exec /var/tmp/nft.real "$@"
+END
+chmod 755 /var/tmp/nft && mount --bind /var/tmp/nft "$n" """)
+    try:
+        pmx("prepare", path, "--hosts", "h1", env=env).expect(3)
+    finally:
+        lab.sh("h1", 'umount "$(command -v nft)"; rm /var/tmp/nft /var/tmp/nft.real')
+    assert pages() > before[0] and "pmx_quiet_data0" in lab.sh("h1", "nft list tables netdev")
+    assert "pmx_quiet_data1" in lab.sh("h1", "cat /var/lib/pmx/journal")
+    assert "h1: " in pmx("restore", path, "--hosts", "h1", env=env).expect(0).out
+    assert state(lab, pages) == before

@@ -1,7 +1,6 @@
 """scripts/prepare, on a host that is a directory and on this machine's own pages: what it changes comes
 back to the byte, wherever it is killed."""
 
-import fcntl
 import os
 import random
 import signal
@@ -294,22 +293,6 @@ def test_pmx_devices_refused(host, write):
 
 
 # --- this machine's own pages
-
-POOL = Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
-
-
-@pytest.fixture
-def pages(tmp_path):
-    """Nobody else of these tests changes them meanwhile (scripts/hugepages takes the same lock)."""
-    if os.geteuid() != 0 or not os.access(POOL / "nr_hugepages", os.W_OK):
-        pytest.skip("hugepages cannot be reserved here")
-    lock = os.open("/run", os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lambda name="nr_hugepages": int((POOL / name).read_text())
-    finally:
-        os.close(lock)
-
 
 def real(tmp_path, *args):
     return ["/bin/sh", str(PREPARE), *args], {**os.environ, "PMX_STATE": str(tmp_path / "state/pmx")}
