@@ -1,6 +1,7 @@
 #include "daemon.h"
 
 #include "eal.h"
+#include "fanout.h"
 #include "iface.h"
 #include "xdp.h"
 
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@
 #include <unistd.h>
 
 #define READY_TIMEOUT_MS 60000
+#define PROCESSES_MAX 1000 // to find one whose fan-out id is free
 
 static void write_file(const char *name, const char *text)
 {
@@ -53,44 +56,69 @@ static void redirect(void)
 	dup2(log, STDERR_FILENO);
 }
 
-// The kernel interface whose XDP program is the agent's: it had none before. "" = there is none.
-static void xdp_iface(char *name, size_t size)
+struct device {
+	// The kernel interface whose XDP program is the agent's: it had none before. "" = none.
+	char xdp[NAME_MAX_BYTES];
+	char vdev[DEVICE_MAX_BYTES];
+};
+
+static void read_device(struct device *d)
 {
 	struct hostcfg cfg;
-	name[0] = '\0';
+	*d = (struct device){ 0 };
 	if (hostcfg_load(SESSION_CONFIG, &cfg, NULL) != 0)
 		return;
 	if (iface_xdp(cfg.port.all_queues_of) == 0)
-		snprintf(name, size, "%s", cfg.port.all_queues_of);
+		snprintf(d->xdp, sizeof(d->xdp), "%s", cfg.port.all_queues_of);
+	snprintf(d->vdev, sizeof(d->vdev), "%s", cfg.port.vdev);
 	hostcfg_free(&cfg);
 }
 
-static int supervise(int (*run)(int ready_fd), int ready_fd)
+// One process of the agent, to its end: its status, as of wait(2); -1 = it cannot be.
+static int live(int (*run)(int ready_fd), int ready_fd, const char *vdev)
 {
-	char text[64], iface[NAME_MAX_BYTES];
+	char text[64];
 	int status = 0;
-	xdp_take_off(); // of an agent that was killed here together with its supervisor
-	xdp_iface(iface, sizeof(iface));
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit(run(ready_fd));
-	close(ready_fd);
+		_exit(fanout_claim(vdev) ? run(ready_fd) : FANOUT_TAKEN);
 	if (pid < 0)
-		return 1;
+		return -1;
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	snprintf(text, sizeof(text), "%d\n", (int)pid);
 	write_file(SESSION_PID, text);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	return status;
+}
+
+static bool is_taken(int status)
+{
+	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == FANOUT_TAKEN;
+}
+
+static int supervise(int (*run)(int ready_fd), int ready_fd)
+{
+	char text[64];
+	struct device d;
+	xdp_take_off(); // of an agent that was killed here together with its supervisor
+	read_device(&d);
+	int status = live(run, ready_fd, d.vdev);
+	for (int n = 1; is_taken(status) && n < PROCESSES_MAX; n++)
+		status = live(run, ready_fd, d.vdev);
+	if (is_taken(status)) // whatever it comes to
+		status = live(run, ready_fd, "");
+	if (status < 0)
+		return 1;
 	if (WIFSIGNALED(status))
 		snprintf(text, sizeof(text), "signal %d\n", WTERMSIG(status));
 	else
 		snprintf(text, sizeof(text), "exit %d\n", WEXITSTATUS(status));
 	// one that died before it wrote its program down
-	if (xdp_take_off() == -ENOENT && iface[0] != '\0' && iface_xdp(iface) > 0 &&
-	    iface_xdp_off(iface) == 0)
-		fprintf(stderr, "pmx-agent: the XDP program left on %s is taken off\n", iface);
+	if (xdp_take_off() == -ENOENT && d.xdp[0] != '\0' && iface_xdp(d.xdp) > 0 &&
+	    iface_xdp_off(d.xdp) == 0)
+		fprintf(stderr, "pmx-agent: the XDP program left on %s is taken off\n", d.xdp);
 	write_file(SESSION_EXIT, text);
 	unlink(SESSION_SOCKET);
 	unlink(SESSION_PID);

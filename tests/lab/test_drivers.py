@@ -4,6 +4,7 @@ what the lab is made of, and memif stands in test_quickstart.py."""
 import contextlib
 import re
 import struct
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import yaml
 
 from agents import Fleet, own_peer, tx_row
-from harness import ROOT, assert_identity, measure, pmx, until
+from harness import LAB, ROOT, assert_identity, measure, pmx, until
 
 PROFILES = sorted((ROOT / "drivers-config").glob("*.yaml"))
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
@@ -169,6 +170,42 @@ def test_af_xdp_killed(lab1, write, spawn):
     assert "XDP program left on data0" in lab1.file(host, "/var/tmp/pmx/agent.log")
     run.kill(2)
     run.wait(60)
+
+
+# Takes the fan-out ids that af_packet's PMD would take on data0 in any of the next 300 processes of the
+# host, as groups of lo or as claims of other agents; says the first and last of those, and stays.
+SQUAT = """
+import os, socket, struct, sys, time
+index, first, held = socket.if_nametoindex("data0"), os.getpid(), []
+for pid in range(first, first + 300):
+    number = (pid ^ index) & 0xffff
+    if sys.argv[1] == "groups":
+        held.append(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)))
+        held[-1].bind(("lo", 0))
+        held[-1].setsockopt(263, 18, struct.pack("=HH", number, 0))  # SOL_PACKET, PACKET_FANOUT
+    else:
+        held.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        held[-1].bind(f"\\0pmx-fanout-{number}")
+print(first, pid, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize("kind", ["groups", "claims"])
+def test_af_packet_fanout(lab, write, kind):
+    """The PMD makes the id of its fan-out group of its process and interface: an agent for which it is
+    taken by another interface of the namespace begins as another process."""
+    matrix = write(driven(lab, "af_packet", duration="1s"))
+    command = ["exec", "h1", "python3", "-c", SQUAT, kind]
+    squatter = subprocess.Popen([str(LAB), *command], stdout=subprocess.PIPE, text=True)
+    try:
+        first, last = map(int, squatter.stdout.readline().split())
+        pmx("start", matrix, "--for", "60s").expect(0)
+        assert int(lab.file("h1", "/var/tmp/pmx/agent.pid")) > last
+    finally:
+        lab.sh("h1", f"kill {first}")
+        squatter.wait(20)
+    pmx("clean", matrix).expect(0)
 
 
 def xdp_program(lab, host):
