@@ -67,10 +67,12 @@
 	"proc/[0-9]*/maps | sort -u); do say dpdk/used \"${f#/}\"; done; "
 
 #define DEVICE                                                                                   \
-	"[ -n \"$i\" ] || { [ -n \"$pci\" ] && for f in sys/bus/pci/devices/$pci/net/*; do "     \
+	"[ -n \"$i\" ] || { [ -n \"$pci\" ] && for f in sys/bus/pci/devices/$pci/net/* "         \
+	"sys/bus/pci/devices/$pci/virtio*/net/*; do "                                            \
 	"[ ! -e \"$f\" ] || i=${f##*/}; done; }; "                                               \
 	"if [ -n \"$i\" ]; then n=sys/class/net/$i; "                                            \
-	"[ -n \"$pci\" ] || { pci=$(readlink $n/device); pci=${pci##*/}; "                       \
+	"[ -n \"$pci\" ] || { pci=$(readlink -f $n/device); case $pci in */virtio*) "            \
+	"pci=${pci%/*};; esac; pci=${pci##*/}; "                                                 \
 	"case $pci in *:*:*.*) ;; *) pci=;; esac; }; "                                           \
 	"g $n/operstate $n/carrier $n/mtu $n/speed $n/flags $n/address; l $n/master; "           \
 	"for f in $n/queues/rx-* $n/lower_* $n/upper_*; do [ ! -e \"$f\" ] || say \"$f\" 1; "    \

@@ -157,13 +157,21 @@ static double rated_gbps(const struct exam *x)
 void probe_speed(const struct exam *x, struct finding *f)
 {
 	int64_t mbps;
-	double want = rated_gbps(x);
+	double said = x->matrix->host[x->host].speed_gbps, want = rated_gbps(x);
 
 	if (!exam_has_iface(x) && !exam_is_pci(x))
 		return;
 	if (!fact_i64(x->facts, &mbps, NET "speed", exam_iface(x)) || mbps <= 0) {
 		found(f, HEALTH_UNKNOWN, "the link's speed is not known");
-	} else if (want > 0 && (double)mbps < want * 1000) {
+	} else if (said > 0 && (double)mbps != said * 1000) {
+		found(f, HEALTH_WARNING,
+		      "the link runs at %g Gb/s, the matrix says %g: a rate in %% of the line is "
+		      "of "
+		      "that",
+		      (double)mbps / 1000, said);
+		mend(f, "speed_gbps: %g in the matrix, or the speed: ethtool -s %s autoneg on",
+		     (double)mbps / 1000, exam_iface(x));
+	} else if (said <= 0 && want > 0 && (double)mbps < want * 1000) {
 		found(f, HEALTH_WARNING, "the link runs at %g Gb/s, the profile says %g",
 		      (double)mbps / 1000, want);
 		mend(f, "the other end's speed; ethtool -s %s autoneg on", exam_iface(x));

@@ -212,6 +212,60 @@ def test_refused_in_use(host):
     refused(host, f"bind={OTHER}:vfio-pci", "no IOMMU")
 
 
+def virtio(host, address="0000:04:00.0"):
+    """A virtio device, whose interface is a level below it: the session's."""
+    host.device(address, "virtio-pci", "0x020000", None)
+    base = f"sys/bus/pci/devices/{address}/virtio1"
+    for name, value in (("mtu", "1500"), ("flags", "0x1003"), ("carrier", "1")):
+        host.file(f"{base}/net/ens4/{name}", value)
+    (host.root / base / "net/ens4/device").symlink_to("../../../virtio1")
+    (host.root / "sys/class/net/ens4").symlink_to(f"../../../{base}/net/ens4")
+    host.side("addresses", "3: ens4 inet 203.0.113.5/24 scope global ens4")
+    host.side("in-203.0.113.5", "3: ens4    inet 203.0.113.5/24 scope global ens4")
+    return address
+
+
+def test_refused_virtio(host, write):
+    """The interface that is in use, or carries the session, is not right below its device."""
+    address = virtio(host)
+    bind = f"bind={address}:vfio-pci"
+    for ssh in ("203.0.113.5", "::ffff:203.0.113.5"):
+        refused(host, bind, "it carries this SSH session (203.0.113.5)", ssh=ssh)
+    refused(host, bind, "ens4 is in use: it has the address 203.0.113.5/24")
+    device = {"device": address, "driver": "virtio_pci"}
+    done = on(host, "run", write(fleet_of(device, {"driver": "null"})), ssh="203.0.113.5")
+    assert f"device {address} carries this SSH session (ens4, 203.0.113.5)" in done.expect(3).err, done
+
+
+def test_refused_hidden(host):
+    """A kernel's driver and no interface: a container may have that."""
+    subprocess.run(["rm", "-r", host.root / f"sys/bus/pci/devices/{NIC}/net",
+                    host.root / "sys/class/net/eth1"], check=True)
+    refused(host, f"bind={NIC}:vfio-pci", "it may be in another network namespace")
+    driver = host.root / f"sys/bus/pci/devices/{NIC}/driver"
+    driver.unlink()
+    good(host.prepare("take", f"bind={NIC}:vfio-pci"))
+
+
+def test_restore_waits_for_nobody(host):
+    """A process that has the device by vfio is named; nothing of it is touched until it ends."""
+    group = host.root / f"sys/bus/pci/devices/{NIC}/iommu_group"
+    group.rmdir()
+    group.symlink_to("../../../../kernel/iommu_groups/17")
+    (host.root / "sys/kernel/iommu_groups/17").mkdir(parents=True)
+    before = host.snapshot()
+    good(host.prepare("take", f"bind={NIC}:vfio-pci"))
+    fds = host.root / "proc/4711/fd"
+    fds.mkdir(parents=True)
+    (fds / "9").symlink_to("/dev/vfio/17")
+    done = host.prepare("restore")
+    assert done.returncode == 1 and f"{NIC}: not put back: process 4711 has it" in done.stderr, done
+    assert os.readlink(host.root / f"sys/bus/pci/devices/{NIC}/driver").endswith("vfio-pci")
+    subprocess.run(["rm", "-r", fds.parent], check=True)
+    good(host.prepare("restore"))
+    assert host.snapshot() == before
+
+
 def test_quiet(host):
     host.side("addresses", "")
     before = host.snapshot()
@@ -250,8 +304,9 @@ def test_pages_in_use(host):
 SUBNET = "198.18.77.0/24"
 
 
-def on(host, verb, matrix, *options):
-    env = {**host.env(), "PATH": f"{host.root}/bin:{os.environ['PATH']}", "SSH_CONNECTION": ""}
+def on(host, verb, matrix, *options, ssh=None):
+    env = {**host.env(), "PATH": f"{host.root}/bin:{os.environ['PATH']}",
+           "SSH_CONNECTION": f"198.51.100.1 50000 {ssh} 22" if ssh else ""}
     return pmx(verb, *options, matrix, env=env)
 
 
