@@ -75,6 +75,7 @@ int agent_open(struct agent *a, const char *dir, struct err *e)
 	if ((r = eal_choose_cpus(&a->cfg, a->cpu, e)) != 0 ||
 	    (r = eal_start(&a->cfg, dir, a->cpu, e)) != 0)
 		return r;
+	telemetry_settle();
 	clock_start(&a->clock);
 	if ((r = port_open(&a->port, &a->cfg, e)) != 0 || (r = open_queues(a, e)) != 0 ||
 	    (r = start_port(a, e)) != 0 ||

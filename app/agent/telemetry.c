@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@
 #define PAGE_FLOWS 128 // of a list: 16 KB is the most that DPDK sends
 #define END_TRIES 200
 #define END_TRY_NS 10000000
+#define SETTLE_TRIES 2000
+#define SETTLE_TRY_NS 1000000
 
 // DPDK's callbacks have no argument that we could give them. Set by the main thread.
 static struct agent *_Atomic served;
@@ -314,25 +317,53 @@ static void shut_sockets(void)
 	closedir(d);
 }
 
+// The first line of a file of one of this process's threads. "" = there is none.
+static void thread_line(const char *tid, const char *file, char line[NAME_BYTES])
+{
+	char path[300];
+	snprintf(path, sizeof(path), "/proc/self/task/%s/%s", tid, file);
+	FILE *f = fopen(path, "re");
+	line[0] = '\0';
+	if (f == NULL)
+		return;
+	if (fgets(line, NAME_BYTES, f) == NULL)
+		line[0] = '\0';
+	fclose(f);
+}
+
+// Waits for a connection or for a command, or the kernel does not tell.
+static bool at_rest(const char *tid)
+{
+	char line[NAME_BYTES], *end;
+	thread_line(tid, "syscall", line); // its number, "running", or -1 in none
+	long call = strtol(line, &end, 10);
+	if (line[0] == '\0')
+		return true;
+	return end != line && (call == SYS_accept || call == SYS_accept4 || call == SYS_read);
+}
+
 // Threads of connections have the name of the listener, which made them.
-static size_t threads(void)
+static size_t threads(bool busy_only)
 {
 	size_t count = 0;
 	DIR *d = opendir("/proc/self/task");
 	if (d == NULL)
 		return 0;
 	for (struct dirent *n; (n = readdir(d)) != NULL;) {
-		char path[300], name[24] = "";
-		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", n->d_name);
-		FILE *f = fopen(path, "re");
-		if (f == NULL)
-			continue;
-		if (fgets(name, sizeof(name), f) != NULL)
-			count += strncmp(name, "telemetry-v", 11) == 0;
-		fclose(f);
+		char name[NAME_BYTES];
+		thread_line(n->d_name, "comm", name);
+		if (strncmp(name, "telemetry-v", 11) == 0)
+			count += !busy_only || !at_rest(n->d_name);
 	}
 	closedir(d);
 	return count;
+}
+
+void telemetry_settle(void)
+{
+	const struct timespec wait = { .tv_nsec = SETTLE_TRY_NS };
+	for (int i = 0; i < SETTLE_TRIES && threads(true) > 0; i++)
+		nanosleep(&wait, NULL);
 }
 
 void telemetry_close(struct agent *a)
@@ -342,7 +373,7 @@ void telemetry_close(struct agent *a)
 	rte_log_set_level_pattern("lib.telemetry", RTE_LOG_CRIT); // that its listener ends
 	pthread_mutex_unlock(&a->lock);
 	// again and again: one may just have been accepted
-	for (int i = 0; i < END_TRIES && threads() > 0; i++) {
+	for (int i = 0; i < END_TRIES && threads(false) > 0; i++) {
 		shut_sockets();
 		nanosleep(&wait, NULL);
 	}

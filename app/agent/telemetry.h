@@ -5,6 +5,11 @@
 
 struct agent;
 
+// Waits until the threads that EAL has just made are at rest, 2 s at most. To be called before
+// anything is allocated from EAL: where a huge page is missing EAL leaves a hole in its address
+// space for a moment and then fills it by force. Whatever another thread mapped meanwhile (a
+// sanitizer does when a thread begins) would be overwritten.
+void telemetry_settle(void);
 // Registers the endpoints. The caller holds a->lock; there is one agent to a process.
 void telemetry_open(struct agent *a);
 // Ends every connection and DPDK's threads that serve them, before what they read is freed. The
