@@ -178,18 +178,24 @@ static void neighbours_stay(void **state)
 	assert_true(exists(matrix.remote_dir, "b"));
 }
 
-static pid_t agent_start(struct fixture *f, const char *script)
+// Returns when it has done what is to be done first, say a trap, and is seen to run.
+static pid_t agent_start(struct fixture *f, const char *first, const char *script)
 {
 	struct site_state s = { 0 };
-	pid_t pid = fork();
+	char text[256], up[128];
 
+	snprintf(up, sizeof(up), "%s/up", f->root);
+	snprintf(text, sizeof(text), "%s : >%s; %s", first, up, script);
+	pid_t pid = fork();
 	if (pid == 0) {
-		execl(f->agent.path, f->agent.path, "-c", script, "start", "--dir", f->site.dir,
+		execl(f->agent.path, f->agent.path, "-c", text, "start", "--dir", f->site.dir,
 		      (char *)NULL);
 		_exit(127);
 	}
-	for (int i = 0; i < 200 && !s.running; i++)
-		assert_int_equal(deploy_state(f->r, &f->site, &s, &f->e), 0);
+	for (int i = 0; i < 2000 && access(up, F_OK) != 0; i++)
+		sleep_ns(10 * NS_PER_MS);
+	assert_int_equal(unlink(up), 0);
+	assert_int_equal(deploy_state(f->r, &f->site, &s, &f->e), 0);
 	assert_true(s.running);
 	return pid;
 }
@@ -221,11 +227,11 @@ static void stops(void **state)
 	prepare(f);
 	assert_int_equal(deploy_stop(f->r, &f->site, 1, &how, &f->e), 0);
 	assert_int_equal(how, STOP_NOT_RUNNING);
-	pid_t pid = agent_start(f, "sleep 0.5; :");
+	pid_t pid = agent_start(f, "", "sleep 2; :");
 	assert_int_equal(stop(f, pid, 10), STOP_STOPPED); // it went by itself
-	pid = agent_start(f, "while :; do sleep 0.1; done");
+	pid = agent_start(f, "", "while :; do sleep 0.1; done");
 	assert_int_equal(stop(f, pid, 0), STOP_STOPPED); // SIGTERM was enough
-	pid = agent_start(f, "trap : TERM; while :; do sleep 0.1; done");
+	pid = agent_start(f, "trap : TERM;", "while :; do sleep 0.1; done");
 	assert_int_equal(stop(f, pid, 0), STOP_KILLED);
 }
 
@@ -235,7 +241,7 @@ static void no_second_agent(void **state)
 	bool was;
 
 	prepare(f);
-	pid_t pid = agent_start(f, "while :; do sleep 0.1; done");
+	pid_t pid = agent_start(f, "", "while :; do sleep 0.1; done");
 	refused(f, "an agent runs in");
 	assert_true(deploy_clean(f->r, &f->site, &was, &f->e) < 0);
 	assert_non_null(strstr(f->e.msg, "an agent still runs"));
