@@ -1,42 +1,59 @@
 #include "by_size.h"
 
+#include <stdbool.h>
+
 #define PLACES (UINT64_C(1) << 32)
 
-// n packets from place `from` on, which is below PLACES with all of them. By an lcore, of each of
-// its streams, between two trials: so without a division for each packet.
-static void add_run(struct tx_by_size *c, const struct sizes *z, uint64_t from, uint64_t n)
+// A run of places, of which each cycle has the same: whole ones, and places from `at` to `end`,
+// which is in the next cycle where it is above z->cycle.
+struct part {
+	uint64_t whole;
+	uint32_t at, end;
+};
+
+// The first of n packets from place *from on that are of one run: places begin anew after 2^32, in
+// the middle of a cycle. Both go on by it.
+static struct part next_part(const struct sizes *z, uint64_t *from, uint64_t *n)
 {
-	uint64_t whole = n / z->cycle, rest = n % z->cycle;
-	uint32_t at = (uint32_t)(from % z->cycle);
-	for (uint32_t i = 0; whole > 0 && i < z->cycle; i++)
-		c[z->turn[i]].sent += whole;
-	for (; rest > 0; rest--) {
-		c[z->turn[at]].sent++;
-		at = at + 1 < z->cycle ? at + 1 : 0;
+	uint64_t run = *n < PLACES - *from ? *n : PLACES - *from;
+	struct part p = { .whole = run / z->cycle, .at = (uint32_t)(*from % z->cycle) };
+	p.end = p.at + (uint32_t)(run % z->cycle);
+	*n -= run;
+	*from = 0;
+	return p;
+}
+
+void by_size_add(uint64_t *change, const struct sizes *z, uint32_t place, uint64_t n)
+{
+	uint64_t from = place;
+	while (n > 0) {
+		struct part p = next_part(z, &from, &n);
+		bool round = p.end > z->cycle;
+		change[0] += p.whole + round;
+		change[p.at]++;
+		change[round ? p.end - z->cycle : p.end]--;
 	}
 }
 
-static void add_all(struct tx_by_size *c, const struct sizes *z, uint64_t from, uint64_t n)
+void by_size_take(uint64_t *change, const struct sizes *z, uint64_t *count)
 {
-	if (z->turn == NULL)
-		return;
-	while (n > 0) { // places begin anew after 2^32, in the middle of a cycle
-		uint64_t run = n < PLACES - from ? n : PLACES - from;
-		add_run(c, z, from, run);
-		n -= run;
-		from = 0;
+	uint64_t here = 0;
+	for (uint32_t i = 0; i < z->cycle; i++) {
+		here += change[i];
+		count[z->turn[i]] += here;
+		change[i] = 0;
 	}
+	change[z->cycle] = 0;
 }
 
-void by_size_sent(struct tx_by_size *c, const struct any_flow *flow, uint32_t place, uint64_t n)
+uint64_t by_size_sum(const uint64_t *before, const struct sizes *z, uint32_t place, uint64_t n)
 {
-	add_all(c + flow->counts[0], &flow->request_sizes, place, n);
-	add_all(c + flow->counts[1], &flow->reply_sizes, place, n);
-}
-
-void by_size_unsent(struct tx_by_size *c, const struct any_flow *flow, uint32_t place)
-{
-	uint32_t at[2], n = by_size_of(flow, place, at);
-	for (uint32_t i = 0; i < n; i++)
-		c[at[i]].sent--;
+	uint64_t from = place, cycle = before[z->cycle], sum = 0;
+	while (n > 0) {
+		struct part p = next_part(z, &from, &n);
+		bool round = p.end > z->cycle;
+		sum += (p.whole + round) * cycle - before[p.at] +
+		       before[round ? p.end - z->cycle : p.end];
+	}
+	return sum;
 }

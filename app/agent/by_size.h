@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct tx_by_size {
-	uint64_t sent, returned;
+	uint64_t unsent, returned; // unsent: of those that the runs below say were sent
 };
 struct rx_by_size {
 	uint64_t delivered, reply_unsent;
@@ -48,8 +48,23 @@ static inline void by_size_reply_unsent(struct rx_by_size *c, const struct any_f
 		c[at[i]].reply_unsent++;
 }
 
-// Packets sent: n of them, from `place` on. Sequences come without a gap, so what was sent need not
-// be counted one by one.
-void by_size_sent(struct tx_by_size *c, const struct any_flow *flow, uint32_t place, uint64_t n);
-// One of them was not, after all.
-void by_size_unsent(struct tx_by_size *c, const struct any_flow *flow, uint32_t place);
+static inline void by_size_unsent(struct tx_by_size *c, const struct any_flow *flow, uint32_t place)
+{
+	uint32_t at[2], n = by_size_of(flow, place, at);
+	for (uint32_t i = 0; i < n; i++)
+		c[at[i]].unsent++;
+}
+
+// What a stream sent in a trial: n sequences from `from` on. They come without a gap, so that an
+// lcore counts no packet by its size, and who wants to know does it afterwards.
+struct tx_run {
+	uint64_t from, n;
+};
+
+// n packets from `place` on, of any number of streams with the same sizes: where in the cycle how
+// many more begin to count. change[z->cycle + 1], zeros at first.
+void by_size_add(uint64_t *change, const struct sizes *z, uint32_t place, uint64_t n);
+// Adds what was added to the counts of the sizes, count[z->count]; zeros again afterwards.
+void by_size_take(uint64_t *change, const struct sizes *z, uint64_t *count);
+// The sum over n packets from `place` on, before[p] being that of the first p of a cycle.
+uint64_t by_size_sum(const uint64_t *before, const struct sizes *z, uint32_t place, uint64_t n);

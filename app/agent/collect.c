@@ -133,14 +133,14 @@ static int add_trial(struct result *r, const struct queue *q, uint32_t trial)
 		add_tx(&r->tx[f].trial[trial], &t->tx[f]);
 	for (uint32_t f = 0; f < q->rx_flow_count; f++)
 		add_rx(&r->rx[f].trial[trial], &t->rx[f]);
-	collect_sizes(r, q, trial);
+	int bad = collect_sizes(r, q, trial);
 	if (is_closed(q, trial)) {
 		r->queue[q->id].trial[trial] = t->counts;
 	} else {
 		add_queue(&r->queue[q->id].trial[trial], q, trial);
 		add_open(r, q, trial);
 	}
-	return t->rtt_stride == 1 ? merge_hist(&r->lateness, t->lateness) : 0;
+	return t->rtt_stride == 1 ? bad | merge_hist(&r->lateness, t->lateness) : bad;
 }
 
 static void add_ttls(struct result *r, const struct queue *q)

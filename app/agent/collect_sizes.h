@@ -10,8 +10,8 @@
 int collect_mixes(struct result *r, const struct hostcfg *c);
 // Lists of zeros for the flows that have mixes; q is any queue. 0, or < 0 on no memory.
 int collect_sizes_alloc(struct result *r, const struct queue *q);
-// Adds what a queue has counted of a trial.
-void collect_sizes(struct result *r, const struct queue *q, uint32_t trial);
+// Adds what a queue has counted of a trial. 0, or < 0 on no memory.
+int collect_sizes(struct result *r, const struct queue *q, uint32_t trial);
 
 // Bytes of the wire (L1) of a flow's packets so far, in all trials; of a way with a mix alone.
 struct size_bytes {

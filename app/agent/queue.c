@@ -112,10 +112,13 @@ static int alloc_trials(struct queue *q)
 		t->rx = calloc(q->rx_flow_count + 1, sizeof(*t->rx));
 		t->tx_size = calloc(q->any.tx_counts + 1, sizeof(*t->tx_size));
 		t->rx_size = calloc(q->any.rx_counts + 1, sizeof(*t->rx_size));
+		if (q->any.tx_counts > 0)
+			t->run = calloc(q->tx_stream_count + 1, sizeof(*t->run));
 		t->rtt = hists_alloc(measured ? q->tx_flow_count + 1 : 1);
 		t->lateness = hists_alloc(1);
 		if (t->tx == NULL || t->rx == NULL || t->rtt == NULL || t->lateness == NULL ||
-		    t->tx_size == NULL || t->rx_size == NULL)
+		    t->tx_size == NULL || t->rx_size == NULL ||
+		    (t->run == NULL && q->any.tx_counts > 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -534,6 +537,7 @@ static void free_trials(struct queue *q)
 		free(t->rx);
 		free(t->tx_size);
 		free(t->rx_size);
+		free(t->run);
 		hists_free(t->rtt, i + 1 == q->trial_count ? q->tx_flow_count + 1 : 1);
 		hists_free(t->lateness, 1);
 	}

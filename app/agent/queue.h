@@ -101,6 +101,7 @@ struct queue_trial {
 	struct rx_counts *rx;	    // [rx_flow_count], owned
 	struct tx_by_size *tx_size; // [any.tx_counts], owned
 	struct rx_by_size *rx_size; // [any.rx_counts], owned
+	struct tx_run *run;	    // [tx_stream_count], owned; NULL without mixes
 	struct hist *rtt;	    // [tx_flow_count] with stride 1, or one for all with stride 0
 	uint32_t rtt_stride;
 	struct hist *lateness;
@@ -281,11 +282,4 @@ static inline uint32_t queue_tx_index(const struct queue *q, uint32_t i)
 	memcpy(&in_request, q->any.tx[i].b + q->at.pmx + offsetof(struct pmx_hdr, stream),
 	       sizeof(in_request));
 	return rte_be_to_cpu_32(in_request) + q->any.tx_flow[q->tx[i].flow].shift;
-}
-
-// Packets of stream i that have been sent and not been booked by size yet; not plain.
-static inline void queue_book_sizes(const struct queue *q, uint32_t i, struct tx_by_size *c)
-{
-	by_size_sent(c, &q->any.tx_flow[q->tx[i].flow],
-		     (uint32_t)q->tx_mark[i] + queue_tx_index(q, i), q->tx[i].seq - q->tx_mark[i]);
 }

@@ -39,9 +39,10 @@ static void trial_finish(struct queue *q)
 {
 	struct queue_trial *t = &q->trial[q->current];
 	for (uint32_t i = 0; i < q->tx_stream_count; i++) {
-		t->tx[q->tx[i].flow].sent += q->tx[i].seq - q->tx_mark[i];
-		if (!q->plain)
-			queue_book_sizes(q, i, t->tx_size);
+		uint64_t n = q->tx[i].seq - q->tx_mark[i];
+		t->tx[q->tx[i].flow].sent += n;
+		if (t->run != NULL)
+			t->run[i] = (struct tx_run){ q->tx_mark[i], n };
 		q->tx_mark[i] = q->tx[i].seq;
 	}
 	q->sending = false;

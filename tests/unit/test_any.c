@@ -2,6 +2,8 @@
 // checksum and length right, every packet accounted for, and nothing else let in.
 #include "any_ends.h"
 
+#include "collect_sizes.h"
+
 // The tag stands beside the frame when the driver took it out.
 static void a_stripped_tag_is_put_back(void **state)
 {
@@ -94,6 +96,19 @@ static uint32_t mix_at(const struct size_mix *m, uint32_t seq, uint32_t stream)
 	return (uint32_t)m->cycle->v[mix_place(seq, stream, m->cycle->count)];
 }
 
+// The counters by size of the only requester's trial, as a result has them; owned by the caller.
+static struct uints *tx_sizes(const struct end *a)
+{
+	struct result r = { 0 };
+	assert_int_equal(result_alloc(&r, 1, 1, 0, 1), 0);
+	assert_int_equal(collect_sizes_alloc(&r, a->q), 0);
+	assert_int_equal(collect_sizes(&r, a->q, 0), 0);
+	struct uints *of = r.tx[0].trial[0].by_size;
+	r.tx[0].trial[0].by_size = NULL;
+	result_free(&r);
+	return of;
+}
+
 // Every packet of a mix has the size of its place, and the counters by size say as many. With
 // `lose` every fifth request and every seventh reply does not come.
 static void exchange_mix(bool v6, size_t tags, const struct size_mix *mix, bool lose)
@@ -138,14 +153,23 @@ static void exchange_mix(bool v6, size_t tags, const struct size_mix *mix, bool 
 	assert_int_equal(drops(a->q) + drops(b->q), 0);
 	assert_int_equal(a->q->any.tx_counts, n[0] + n[1]);
 	a->q->out_count = b->q->out_count = 0;
+	struct uints *live = tx_sizes(a);
 	trial_step(a->q, 1000000000);
+	struct uints *ended = tx_sizes(a);
 	trial_step(a->q, 3000000000);
+	struct uints *of = tx_sizes(a);
+	assert_int_equal(of->count, 2 * (n[0] + n[1]));
+	assert_memory_equal(live->v, of->v, of->count * sizeof(of->v[0]));
+	assert_memory_equal(ended->v, of->v, of->count * sizeof(of->v[0]));
 	for (size_t i = 0; i < n[0] + n[1]; i++) {
-		assert_int_equal(a->q->trial[0].tx_size[i].sent, sent[i]);
-		assert_int_equal(a->q->trial[0].tx_size[i].returned, back[i]);
+		assert_int_equal(of->v[i], sent[i]);
+		assert_int_equal(of->v[n[0] + n[1] + i], back[i]);
 		assert_int_equal(b->q->trial[0].rx_size[i].delivered, there[i]);
 		assert_int_equal(b->q->trial[0].rx_size[i].reply_unsent, 0);
 	}
+	free(live);
+	free(ended);
+	free(of);
 	end_drop(a);
 	end_drop(b);
 }
@@ -201,46 +225,73 @@ static void unsent_by_size(void **state)
 	trial_step(b->q, 3000000000);
 	assert_int_equal(a->q->trial[0].tx[0].sent, 12);
 	assert_int_equal(b->q->trial[0].rx[0].reply_unsent, 12);
+	struct uints *of = tx_sizes(a);
 	for (size_t i = 0; i < 3; i++) {
 		const struct rx_by_size *c = &b->q->trial[0].rx_size[i];
-		sent += a->q->trial[0].tx_size[i].sent;
-		assert_int_equal(a->q->trial[0].tx_size[i].sent, c->delivered);
+		sent += of->v[i];
+		assert_int_equal(of->v[i], c->delivered);
 		assert_int_equal(c->reply_unsent, c->delivered);
 	}
 	assert_int_equal(sent, 12);
+	free(of);
 	end_drop(a);
 	end_drop(b);
 	free(mix[0].cycle);
 	free(mix[1].cycle);
 }
 
-// The run of sequences over the end of 32 bits, against one at a time.
-static void sent_by_size_is_exact(void **state)
+// Runs of several streams, some over the end of 32 bits, against one packet at a time.
+static void runs_by_size_are_exact(void **state)
 {
-	static const struct mix_size part[] = { { 18, 7 }, { 548, 4 }, { 1472, 1 } };
-	struct size_mix mix = { mix_interleave(part, 3) };
-	struct layout at = layout_make(false, 0);
-	struct size size[3];
-	uint16_t turn[12];
-	struct any_flow flow = { .request_sizes = any_sizes(&at, &(struct sender){ .mtu = 1500 },
-							    &mix, size, turn),
-				 .reply_sizes = { .cycle = 1 },
-				 .counts = { 1, 4 } };
-	static const uint32_t from[] = { 0, 5, 11, UINT32_MAX - 30, UINT32_MAX };
+	enum { CYCLE = 300, SIZES = 40, RUNS = 5 };
+	struct rng g = rng_open("runs");
+	uint64_t change[CYCLE + 1] = { 0 }, before[CYCLE + 1] = { 0 };
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(from); i++)
-		for (uint32_t n = 0; n < 100; n++) {
-			struct tx_by_size c[5] = { 0 }, want[5] = { 0 };
-			by_size_sent(c, &flow, from[i], n);
-			for (uint32_t k = 0; k < n; k++) {
-				uint32_t place = from[i] + k;
-				assert_int_equal(size_index(&flow.request_sizes, place),
-						 turn[place % 12]);
-				want[1 + turn[place % 12]].sent++;
-			}
-			assert_memory_equal(c, want, sizeof(c));
+	for (int round = 0; round < 500; round++) {
+		uint16_t turn[CYCLE];
+		struct sizes z = { .cycle = 1 + (uint32_t)rng_below(&g, CYCLE), .turn = turn };
+		uint64_t count[SIZES] = { 0 }, want[SIZES] = { 0 };
+		z.inverse = UINT64_MAX / z.cycle + 1;
+		for (uint32_t i = 0; i < z.cycle; i++) {
+			turn[i] = (uint16_t)rng_below(&g, SIZES);
+			before[i + 1] = before[i] + 100 + turn[i];
 		}
-	free(mix.cycle);
+		for (uint32_t run = 0; run < RUNS; run++) {
+			uint32_t place = (uint32_t)rng_below(&g, 3 * z.cycle);
+			uint64_t n = rng_below(&g, 4ull * z.cycle), sum = 0;
+			if (rng_below(&g, 2) == 0)
+				place = -place;
+			by_size_add(change, &z, place, n);
+			for (uint64_t k = 0; k < n; k++) {
+				uint32_t at = size_index(&z, place + (uint32_t)k);
+				assert_int_equal(at, turn[(place + (uint32_t)k) % z.cycle]);
+				want[at]++;
+				sum += 100 + at;
+			}
+			assert_int_equal(by_size_sum(before, &z, place, n), sum);
+		}
+		by_size_take(change, &z, count);
+		assert_memory_equal(count, want, sizeof(want));
+		for (uint32_t i = 0; i <= CYCLE; i++)
+			assert_int_equal(change[i], 0);
+	}
+}
+
+// More than there are sequences: all of 32 bits twice, and some.
+static void runs_beyond_32_bits(void **state)
+{
+	static const uint16_t turn[] = { 0, 1, 0, 2, 2, 2, 1 };
+	static const uint64_t before[] = { 0, 1, 3, 4, 9, 14, 19, 21 };
+	const struct sizes z = { .cycle = 7, .count = 3, .turn = turn };
+	const uint64_t all = UINT64_C(1) << 32, whole = all / 7; // 2^32 is 4 modulo 7
+	uint64_t change[8] = { 0 }, count[3] = { 0 };
+	(void)state;
+	by_size_add(change, &z, 0, 2 * all + 2);
+	by_size_take(change, &z, count);
+	assert_int_equal(count[0], 2 * (2 * whole + 2) + 1);
+	assert_int_equal(count[1], 2 * (2 * whole + 1) + 1);
+	assert_int_equal(count[2], 2 * (3 * whole + 1));
+	assert_int_equal(by_size_sum(before, &z, 0, 2 * all + 2), 2 * (21 * whole + 9) + 3);
 }
 
 int main(void)
@@ -253,7 +304,8 @@ int main(void)
 		cmocka_unit_test(mbufs_come_back),
 		cmocka_unit_test(mixes_are_exact),
 		cmocka_unit_test(unsent_by_size),
-		cmocka_unit_test(sent_by_size_is_exact),
+		cmocka_unit_test(runs_by_size_are_exact),
+		cmocka_unit_test(runs_beyond_32_bits),
 	};
 	char dir[] = "/tmp/pmx-test-XXXXXX",
 	     *argv[] = { "test_any",	   "--no-huge",	  "-m",		 "512",	  "--no-pci",
