@@ -256,12 +256,17 @@ def test_af_xdp_foreign(lab1, write, bpf_pass):
     try:
         foreign = xdp_program(lab1, host)
         assert foreign not in (None, left)
-        pmx("run", matrix).expect(3)  # there is no room for the agent's
-        assert xdp_program(lab1, host) == foreign
-        lab1.sh(host, f"echo $(cat /proc/sys/kernel/random/boot_id) {left} data0 >/var/tmp/pmx/agent.xdp")
-        pmx("clean", matrix).expect(0)
-        assert xdp_program(lab1, host) == foreign
-        assert not lab1.exists(host, "/var/tmp/pmx")
+        boot = lab1.file(host, "/proc/sys/kernel/random/boot_id").strip()
+        for words in (f"{boot} {left} data0", f"{boot[::-1]} {foreign} data0"):
+            pmx("run", matrix).expect(3)  # there is no room for the agent's
+            assert xdp_program(lab1, host) == foreign
+            lab1.sh(host, f"echo {words} >/var/tmp/pmx/agent.xdp")
+            pmx("run", matrix).expect(3)
+            assert xdp_program(lab1, host) == foreign
+            lab1.sh(host, f"echo {words} >/var/tmp/pmx/agent.xdp")
+            pmx("clean", matrix).expect(0)
+            assert xdp_program(lab1, host) == foreign
+            assert not lab1.exists(host, "/var/tmp/pmx")
     finally:
         lab1.sh(host, "ip link set dev data0 xdp off")
 
