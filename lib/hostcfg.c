@@ -365,6 +365,11 @@ static int check(const struct hostcfg *c, struct err *e)
 				     f->sport_first, f->tx_first, &next, e);
 		if (ret < 0)
 			return ret;
+		if (f->rate_pps == 0)
+			return err_set(e, EINVAL,
+				       "$.tx[%zu].rate_pps: 0: expected more, \"max\", or no such "
+				       "flow",
+				       i);
 		if (f->window > 0 && f->rate_pps != RATE_UNPACED)
 			return err_set(e, EINVAL,
 				       "$.tx[%zu].window: %u: expected 0 with a rate, or "

@@ -93,7 +93,7 @@ static void accepted(void **state)
 		{ "port.queues", "128" },
 		{ "port.mtu", "65535" },
 		{ "port.unlink_path", "\"\"" },
-		{ "tx.0.rate_pps", "0" },
+		{ "tx.0.rate_pps", "0.001" },
 		{ "tx.0.rate_pps", "5000" },
 		{ "tx.0.rate_pps", "1e10" },
 		{ "tx.0.rep_bytes", "1472" },
@@ -183,6 +183,10 @@ static void refused(void **state)
 		  "$.pacing.ramp_ns: 10000000: expected 0 with layers, which would have other "
 		  "rates each" },
 		// rates
+		{ "tx.0.rate_pps", "0",
+		  "$.tx[0].rate_pps: 0: expected more, \"max\", or no such flow" },
+		{ "tx.0.rate_pps", "0.0",
+		  "$.tx[0].rate_pps: 0: expected more, \"max\", or no such flow" },
 		{ "tx.0.window", "8",
 		  "$.tx[0].window: 8: expected 0 with a rate, or rate_pps \"max\"" },
 		{ "tx.0.rate_pps", "-1",
