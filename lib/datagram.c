@@ -11,7 +11,7 @@
 
 uint32_t sender_ip_mtu(const struct sender *c)
 {
-	uint32_t taken = c->tags > 1 ? VLAN_TAG_BYTES : 0;
+	uint32_t taken = c->tags > 1 ? c->tags * VLAN_TAG_BYTES : 0;
 
 	return c->mtu > taken ? c->mtu - taken : 0;
 }

@@ -19,8 +19,8 @@ struct sender {
 	uint32_t tags;
 };
 
-// What the MTU leaves to IP. Links leave room for one tag beyond their MTU, the second of two takes
-// it from there.
+// What the MTU leaves to IP. Links leave room for one tag beyond their MTU, but Linux only where it
+// is of 802.1Q: the outer one of two is not, and both take theirs from there.
 uint32_t sender_ip_mtu(const struct sender *c);
 // The largest payload of one frame. Of an MTU that is not known (0) it is all.
 uint32_t sender_payload(const struct sender *c);

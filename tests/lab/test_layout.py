@@ -82,6 +82,21 @@ def test_every_frame_decodes(lab, write, tags, version):
                     assert (row["vlan"], row["pcp"]) == ("100", "5"), row
 
 
+def test_two_tags_within_the_mtu(lab, write):
+    """The kernel takes no frame that two tags make longer than its MTU has room for: one of 1,464
+    bytes fits, one of 1,465 is two fragments, and all arrive."""
+    matrix = tree(lab, "qinq", 1464, 1465)
+    summary = measure(write(matrix), before=lab.capture)
+    assert_identity(summary["totals"])
+    assert summary["totals"]["returned"] == 200 * 6, summary["totals"]
+    for capture in lab.captured().values():
+        rows = capture.fields("ip.proto == 17", "ip.frag_offset", "ip.flags.mf", "frame.len")
+        lengths = [int(row[2]) for row in rows]
+        assert max(lengths) == 1514, sorted(set(lengths))
+        assert sum(row[1] in ("1", "True") for row in rows) == 400, len(rows)
+        assert len(rows) == 400 + 2 * 400, len(rows)
+
+
 def test_another_vlan_is_refused(lab, write):
     """Frames with another tag than the host's are counted and not answered, also where the driver
     takes the tag out of them."""
