@@ -54,9 +54,11 @@ static bool search(int fd, unsigned int id)
 		ssize_t n = recv(fd, answer, sizeof(answer), 0);
 		if (n <= 0)
 			return false;
-		int left = (int)n;
-		for (struct nlmsghdr *h = (struct nlmsghdr *)answer; NLMSG_OK(h, left);
-		     h = NLMSG_NEXT(h, left)) {
+		struct nlmsghdr *h;
+		for (size_t at = 0; at + sizeof(*h) <= (size_t)n; at += NLMSG_ALIGN(h->nlmsg_len)) {
+			h = (struct nlmsghdr *)(answer + at);
+			if (h->nlmsg_len < sizeof(*h) || h->nlmsg_len > (size_t)n - at)
+				return false;
 			if (h->nlmsg_type == NLMSG_DONE || h->nlmsg_type == NLMSG_ERROR)
 				return false;
 			if (has_id(h, id))
