@@ -10,6 +10,7 @@
 #include "tx.h"
 
 #define LONE_TAIL_AT 44
+#define LONE_POLL_NS 500 // a frame that is there is taken and the next sent within
 static const vec128 lone_tail_mask = { UINT64_MAX, 0xffff }; // all but the clock
 
 // Makes ready for what follows the lone frame that came last; lone.c.
@@ -109,7 +110,17 @@ static inline bool lone_next(struct queue *q, const struct lone *l, struct rte_m
 	return true;
 }
 
-static inline bool lone_reply(struct queue *q, struct rte_mbuf *m, uint64_t now)
+// When a frame came that was found by a poll which began at `polled`: then, as a poll is short; but
+// where something held the lcore off in between, nobody knows, and a round trip is never shown too
+// short.
+static inline uint64_t lone_came(const struct queue *q, uint64_t polled)
+{
+	uint64_t now = rte_rdtsc();
+	return likely(tsc_scale_ns(now - polled, q->ns_mult) < LONE_POLL_NS) ? polled : now;
+}
+
+// early: `now` is from before the poll.
+static inline bool lone_reply(struct queue *q, struct rte_mbuf *m, uint64_t now, bool early)
 {
 	const struct lone *l = &q->lone[PMX_REPLY];
 	const struct frame *f = rte_pktmbuf_mtod(m, const struct frame *);
@@ -124,31 +135,38 @@ static inline bool lone_reply(struct queue *q, struct rte_mbuf *m, uint64_t now)
 		rx_credit(q, s, 1, now, true);
 	lone_note(q, PMX_REPLY, (uint32_t)(s - q->reply));
 	q->lone_rtt = &q->trial[s->trial].rtt[s->flow * q->trial[s->trial].rtt_stride];
-	q->lone_tsc = (now - sent) & 0xffffffffffff;
+	q->lone_tsc = ((early ? lone_came(q, now) : now) - sent) & 0xffffffffffff;
 	q->total.replies_received++;
 	q->in_done = used ? 0 : 1;
 	return true;
 }
 
 // One burst; returns its size, and in *now the instant at which it was found, where it was read: a
-// lone request is answered without.
+// lone request is answered without. Where a reply is awaited that lets the next request go, the
+// clock is read before the poll: behind it the reading would wait for the frame, and what leaves
+// for the reading.
 static __rte_always_inline uint32_t rx_poll(struct queue *q, uint64_t *now, bool plain)
 {
+	bool awaited = plain && q->lone[PMX_REPLY].next != NULL;
+	if (awaited)
+		*now = rte_rdtsc();
 	uint32_t n = rte_eth_rx_burst(q->port, q->id, q->in, q->burst);
 	if (n == 0)
 		return 0;
-	if (plain && n == 1) {
+	bool lone = plain && n == 1;
+	if (lone) {
 		const struct frame *f = rte_pktmbuf_mtod(q->in[0], const struct frame *);
 		enum pmx_kind kind = f->pmx.verkind & 3;
 		if (kind == PMX_REQUEST && lone_request(q, q->in[0]))
 			return 1;
-		*now = rte_rdtsc();
-		if (kind == PMX_REPLY && lone_reply(q, q->in[0], *now))
+		if (!awaited)
+			*now = rte_rdtsc();
+		if (kind == PMX_REPLY && lone_reply(q, q->in[0], *now, awaited))
 			return 1;
 		lone_note(q, kind, rte_be_to_cpu_32(load32(f->pmx.stream)));
-	} else {
-		*now = rte_rdtsc();
 	}
+	if (!lone || awaited)
+		*now = rte_rdtsc();
 	lone_forget(q);
 	rx_take(q, plain || q->frag == NULL ? n : frag_take(q, n, *now), *now, plain);
 	return n;
