@@ -1,5 +1,7 @@
 #include "lives.h"
 
+#include "lives_sizes.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +93,24 @@ static int packed_copy(struct hist_packed **to, const struct hist_packed *from)
 	return 0;
 }
 
-static int add_tx(struct result *out, size_t trial_at, const struct result *r)
+// Its counters by size: as they are, or by all sizes there were. NULL: sizes never changed.
+static int sizes_copy(struct uints **to, const struct lives_sizes *z, const struct life_counts *c)
+{
+	return z != NULL ? lives_sizes_count(z, c, to) : uints_copy(to, c->by_size);
+}
+
+// Of a mix of all sizes the largest, as of any other mix.
+static void set_sizes(const struct lives_sizes *z, uint32_t *bytes, uint32_t *mix, bool reply)
+{
+	if (z == NULL)
+		return;
+	*mix = lives_sizes_mix(z, reply);
+	if (*mix > 0)
+		*bytes = z->way[reply].size[z->way[reply].count - 1].bytes;
+}
+
+static int add_tx(struct result *out, size_t trial_at, const struct result *r,
+		  const struct lives_sizes *z)
 {
 	for (size_t i = 0; i < r->tx_count; i++) {
 		const struct result_flow_tx *from = &r->tx[i];
@@ -105,24 +124,33 @@ static int add_tx(struct result *out, size_t trial_at, const struct result *r)
 		to->rep_bytes = from->rep_bytes;
 		to->req_mix = from->req_mix;
 		to->rep_mix = from->rep_mix;
+		set_sizes(z, &to->req_bytes, &to->req_mix, false);
+		set_sizes(z, &to->rep_bytes, &to->rep_mix, true);
 		to->streams = from->streams;
 		ttl_join(&to->ttl_min, &to->ttl_max, from->ttl_min, from->ttl_max);
 		to->layer = from->layer;
 		for (size_t t = 0; t < r->trial_count; t++) {
+			const struct tx_counts *n = &from->trial[t];
 			struct tx_counts *c = &to->trial[trial_at + t];
+			const struct life_counts sizes = { { from->req_bytes, from->rep_bytes },
+							   { from->req_mix, from->rep_mix },
+							   n->sent,
+							   n->returned,
+							   n->by_size };
 
-			*c = from->trial[t];
+			*c = *n;
 			c->rtt = NULL;
 			c->by_size = NULL;
-			if (packed_copy(&c->rtt, from->trial[t].rtt) < 0 ||
-			    uints_copy(&c->by_size, from->trial[t].by_size) < 0)
+			if (packed_copy(&c->rtt, n->rtt) < 0 ||
+			    sizes_copy(&c->by_size, z, &sizes) < 0)
 				return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-static int add_rx(struct result *out, size_t trial_at, const struct result *r)
+static int add_rx(struct result *out, size_t trial_at, const struct result *r,
+		  const struct lives_sizes *z)
 {
 	for (size_t i = 0; i < r->rx_count; i++) {
 		const struct result_flow_rx *from = &r->rx[i];
@@ -136,13 +164,22 @@ static int add_rx(struct result *out, size_t trial_at, const struct result *r)
 		to->rep_bytes = from->rep_bytes;
 		to->req_mix = from->req_mix;
 		to->rep_mix = from->rep_mix;
+		set_sizes(z, &to->req_bytes, &to->req_mix, false);
+		set_sizes(z, &to->rep_bytes, &to->rep_mix, true);
 		to->layer = from->layer;
 		ttl_join(&to->ttl_min, &to->ttl_max, from->ttl_min, from->ttl_max);
 		for (size_t t = 0; t < r->trial_count; t++) {
+			const struct rx_counts *n = &from->trial[t];
 			struct rx_counts *c = &to->trial[trial_at + t];
+			const struct life_counts sizes = { { from->req_bytes, from->rep_bytes },
+							   { from->req_mix, from->rep_mix },
+							   n->delivered,
+							   n->replied,
+							   n->by_size };
 
-			*c = from->trial[t];
-			if (uints_copy(&c->by_size, from->trial[t].by_size) < 0)
+			*c = *n;
+			c->by_size = NULL;
+			if (sizes_copy(&c->by_size, z, &sizes) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -224,7 +261,8 @@ static int add_hops(struct result *out, const struct result *r)
 	return 0;
 }
 
-static int add_life(struct result *out, size_t trial_at, const struct result *r)
+static int add_life(struct result *out, size_t trial_at, const struct result *r,
+		    struct lives_sizes *z)
 {
 	memcpy(&out->trial[trial_at], r->trial, r->trial_count * sizeof(*r->trial));
 	for (size_t q = 0; q < r->queue_count; q++)
@@ -234,9 +272,11 @@ static int add_life(struct result *out, size_t trial_at, const struct result *r)
 		add_count(&out->drop[d], r->drop[d]);
 	add_port(&out->port, &r->port);
 	add_icmp(&out->icmp, &r->icmp);
-	int rc = add_rx(out, trial_at, r);
+	int rc = z != NULL ? lives_sizes_take(z, r) : 0;
 	if (rc == 0)
-		rc = add_tx(out, trial_at, r);
+		rc = add_rx(out, trial_at, r, z);
+	if (rc == 0)
+		rc = add_tx(out, trial_at, r, z);
 	rc = rc < 0 ? rc : add_hops(out, r);
 	return rc < 0 ? rc : hist_copy(&out->lateness, r->lateness);
 }
@@ -295,26 +335,6 @@ static int copy_mixes(struct result *out, const struct result *r)
 	return rc;
 }
 
-// Which mixes are of requests and of replies: all flows of a run have the same. False: no flow.
-static bool roles_of(const struct result *r, uint32_t *req_mix, uint32_t *rep_mix)
-{
-	if (r->tx_count + r->rx_count == 0)
-		return false;
-	*req_mix = r->tx_count > 0 ? r->tx[0].req_mix : r->rx[0].req_mix;
-	*rep_mix = r->tx_count > 0 ? r->tx[0].rep_mix : r->rx[0].rep_mix;
-	return true;
-}
-
-static bool same_mixes(const struct result *a, const struct result *b)
-{
-	uint32_t a_req, a_rep, b_req, b_rep;
-
-	if (!mixes_equal(a->mix, a->mix_count, b->mix, b->mix_count))
-		return false;
-	return !roles_of(a, &a_req, &a_rep) || !roles_of(b, &b_req, &b_rep) ||
-	       (a_req == b_req && a_rep == b_rep);
-}
-
 // What must be the same in all of them for their sums to mean anything.
 static int lives_check(const struct result *const *life, size_t n, struct err *e)
 {
@@ -337,11 +357,6 @@ static int lives_check(const struct result *const *life, size_t n, struct err *e
 				"the results of host '%s' are of different rotations and "
 				"cannot be added up: stop and start to change peers or dwell",
 				life[0]->host);
-		if (!same_mixes(life[i], life[0]))
-			return err_set(e, EINVAL,
-				       "the results of host '%s' are of different mixes of sizes "
-				       "and cannot be added up: stop and start to change a mix",
-				       life[0]->host);
 	}
 	return 0;
 }
@@ -350,6 +365,7 @@ int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, stru
 	       struct err *e)
 {
 	struct extent x = extent_of(life, n);
+	struct lives_sizes all = { 0 }, *z = NULL;
 	size_t at = 0;
 
 	*out = (struct result){ 0 };
@@ -359,12 +375,16 @@ int lives_join(const struct result *const *life, size_t n, uint64_t now_ns, stru
 	rc = result_alloc(out, x.trials, x.tx, x.rx, x.queues);
 	if (rc == 0) {
 		out->tx_count = out->rx_count = 0; // those in use so far
-		rc = copy_mixes(out, life[0]);
+		z = lives_sizes_differ(life, n) ? &all : NULL;
+		rc = z == NULL ? copy_mixes(out, life[0]) : lives_sizes_init(z, life, n);
+		if (rc == 0 && z != NULL)
+			rc = lives_sizes_mixes(z, out);
 	}
 	for (size_t i = 0; i < n && rc == 0; i++) {
-		rc = add_life(out, at, life[i]);
+		rc = add_life(out, at, life[i], z);
 		at += life[i]->trial_count;
 	}
+	lives_sizes_free(&all);
 	if (rc == 0) {
 		set_last(out, life[n - 1]);
 		mean_rates(life, n, now_ns, out);

@@ -194,16 +194,13 @@ static int check_peers(const struct reload *r, const struct fleet *f)
 	return code;
 }
 
-// Whether what takes turns is the same, and the same way. Without flows nothing was counted.
-static bool same_mixes(const struct hostcfg *a, const struct hostcfg *b)
+// Whether a datagram of theirs has other bytes on the wire: a host's rates go by one such rule.
+static bool other_wire(const struct hostcfg *have, const struct hostcfg *want)
 {
-	if (!mixes_equal(a->mix, a->mix_count, b->mix, b->mix_count))
-		return false;
-	if (a->tx_count > 0 && b->tx_count > 0)
-		return a->tx[0].req_mix == b->tx[0].req_mix && a->tx[0].rep_mix == b->tx[0].rep_mix;
-	if (a->rx_count > 0 && b->rx_count > 0)
-		return a->rx[0].req_mix == b->rx[0].req_mix && a->rx[0].rep_mix == b->rx[0].rep_mix;
-	return true;
+	struct sender a = hostcfg_sender(have), b = hostcfg_sender(want);
+	bool fragments = hostcfg_fragments(have) || hostcfg_fragments(want);
+
+	return a.ip6 != b.ip6 || a.tags != b.tags || (fragments && a.mtu != b.mtu);
 }
 
 // What the results of the agents before and after could not be added up for (lives.c). A run has
@@ -211,18 +208,24 @@ static bool same_mixes(const struct hostcfg *a, const struct hostcfg *b)
 static int check_sums(const struct reload *r, const struct fleet *f, const struct launch *l)
 {
 	const struct hostcfg *have = r->like, *want = &l->plan.host[r->like_host];
-	const char *what = NULL;
 
 	if (have->rotation.layers != want->rotation.layers ||
-	    have->rotation.dwell_ns != want->rotation.dwell_ns)
-		what = "another rotation";
-	else if (!same_mixes(have, want))
-		what = "other mixes of sizes";
-	if (what == NULL)
-		return EXIT_GOOD;
-	complain("%s has %s than the run, and results of both cannot be added up: stop and start",
-		 f->matrix->file, what);
-	return EXIT_USAGE;
+	    have->rotation.dwell_ns != want->rotation.dwell_ns) {
+		complain("%s has another rotation than the run, and results of both cannot be "
+			 "added up: stop and start",
+			 f->matrix->file);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < r->count; i++) {
+		if (!r->host[i].has_config || !other_wire(&r->host[i].config, &l->plan.host[i]))
+			continue;
+		complain("host '%s': another IP version, number of VLAN tags or MTU (of fragments) "
+			 "than in the run, and bit rates of both cannot be told apart: stop and "
+			 "start",
+			 f->host[i].name);
+		return EXIT_USAGE;
+	}
+	return EXIT_GOOD;
 }
 
 int reload_decide(struct reload *r, const struct fleet *f, const struct launch *l)
