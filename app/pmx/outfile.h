@@ -5,13 +5,17 @@
 #include "err.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 struct outfile {
 	FILE *f;
-	const char *path; // borrowed
-	char temporary[PATH_MAX];
+	const char *path;	  // borrowed
+	char temporary[PATH_MAX]; // empty: written in place
 };
+
+// Whether there is something that no file may take the place of: /dev/null, a pipe.
+bool is_device(const char *path);
 
 // "-" is stdout. 0 or -errno; the error names the file.
 int outfile_open(struct outfile *o, const char *path, struct err *e);

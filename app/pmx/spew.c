@@ -1,5 +1,7 @@
 #include "spew.h"
 
+#include "outfile.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,12 +34,24 @@ static int put(const char *from, const char *to, bool over)
 	return rename(from, to);
 }
 
+static int spew_device(const char *path, const char *text, size_t len, struct err *e)
+{
+	FILE *f = fopen(path, "we");
+	bool whole = f != NULL && fwrite(text, 1, len, f) == len;
+
+	if (f != NULL && fclose(f) == 0 && whole)
+		return 0;
+	return err_set(e, errno != 0 ? errno : EIO, "cannot write '%s': %s", path, strerror(errno));
+}
+
 static int spew_file(const char *path, const char *text, size_t len, bool over, struct err *e)
 {
 	char temporary[PATH_MAX];
 
 	if (strcmp(path, "-") == 0)
 		return spew_stdout(text, len, e);
+	if (is_device(path))
+		return spew_device(path, text, len, e);
 	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.%d.tmp", path, (int)getpid()) >=
 	    sizeof(temporary))
 		return err_set(e, ENAMETOOLONG, "file name too long: %.200s...", path);

@@ -2,13 +2,16 @@
 #include "gen_grid.h"
 #include "gen_plan.h"
 #include "gen_show.h"
+#include "outfile.h"
 #include "spew.h"
 
 #include "planlib.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct profile_dirs dirs = { .dir = { TEST_DATA "/../../drivers-config" } };
@@ -441,6 +444,22 @@ static void never_over(void **state)
 	unlink(path);
 	assert_int_equal(spew_new(path, "x", 1, &e), 0);
 	assert_int_equal(spew(path, "y", 1, &e), 0);
+
+	// a pipe is written into, no file takes its place
+	struct outfile o;
+	char text[4] = "";
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	int fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(spew(path, "a", 1, &e), 0);
+	assert_int_equal(outfile_open(&o, path, &e), 0);
+	fputs("b", o.f);
+	assert_int_equal(outfile_close(&o, 0, &e), 0);
+	assert_true(is_device(path));
+	assert_int_equal(read(fd, text, sizeof(text) - 1), 2);
+	assert_string_equal(text, "ab");
+	close(fd);
 	unlink(path);
 }
 
