@@ -444,9 +444,18 @@ static void never_over(void **state)
 	unlink(path);
 	assert_int_equal(spew_new(path, "x", 1, &e), 0);
 	assert_int_equal(spew(path, "y", 1, &e), 0);
+	unlink(path);
+}
 
-	// a pipe is written into, no file takes its place
+// A pipe is written into, no file takes its place.
+static void into_a_pipe(void **state)
+{
+	char path[64];
+	struct err e = { 0 };
 	struct outfile o;
+
+	(void)state;
+	file_write(path, sizeof(path), "");
 	char text[4] = "";
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -477,6 +486,7 @@ int main(void)
 		cmocka_unit_test(grid_without_server),
 		cmocka_unit_test(shown),
 		cmocka_unit_test(never_over),
+		cmocka_unit_test(into_a_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
