@@ -153,7 +153,7 @@ static int rate_unit(const char *s, unsigned *exponent, struct rate *unit)
 
 int parse_rate(const char *s, struct rate *out, struct err *e)
 {
-	static const char form[] = "expected a number with k, M or G, or 'max'";
+	static const char form[] = "expected packets/s with k, M or G, bits/s as 1Gbps, or 'max'";
 	struct rate unit;
 	unsigned up;
 

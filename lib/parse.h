@@ -24,7 +24,7 @@ int parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *out, struct e
 // "5000", "5k", "1.5M", "2G", "10kpps", "max"; k/M/G (K accepted) are powers of ten. "1Gbps",
 // "1Gb/s", "800MbpsL1" and "800MbpsL2" are bit rates, without a word more of the wire (L1).
 // Refused: negative, non-finite, exponents ("1e99"), hex, over RATE_MAX_PPS or RATE_MAX_BPS. Form
-// in errors: "expected a number with k, M or G, or 'max'".
+// in errors: "expected packets/s with k, M or G, bits/s as 1Gbps, or 'max'".
 int parse_rate(const char *s, struct rate *out, struct err *e);
 // "10" (seconds), "10s", "500ms", "50us", "2m", "1h", "1.5s" -> nanoseconds; at most 365 days.
 int parse_duration_ns(const char *s, uint64_t *out_ns, struct err *e);

@@ -9,7 +9,8 @@
 int rate_read(const struct yaml_doc *d, const struct yaml_item *value, struct rate *rate,
 	      double *line_pct, struct err *e)
 {
-	int ret = yaml_want_text(d, value, "rate", "a number with k, M or G, or 'max'", e);
+	int ret = yaml_want_text(d, value, "rate",
+				 "packets/s with k, M or G, bits/s as 1Gbps, or 'max'", e);
 
 	if (ret < 0)
 		return ret;

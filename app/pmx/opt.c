@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define VERBS_ALL 0xffffffffu
 #define VERBS_FLEET                                                                          \
@@ -51,7 +52,7 @@ const struct opt opt_table[] = {
 
 	// run, start
 	{ "for", 0, "TIME", "PMX_FOR", NULL, "measure for TIME (else the matrix's timing)",
-	  VERBS_LAUNCH, OPT_DURATION, offsetof(struct opts, for_ns), 0, 0 },
+	  VERBS_LAUNCH, OPT_DURATION, offsetof(struct opts, for_ns), 1, 0 },
 	{ "warmup", 0, "TIME", "PMX_WARMUP", NULL, "warm up for TIME first (else the matrix's timing)",
 	  VERBS_LAUNCH, OPT_DURATION, offsetof(struct opts, warmup_ns), 0, 0 },
 	{ "scale", 0, "N", "PMX_SCALE", "1", "every rate of the matrix times N; max stays max",
@@ -60,7 +61,7 @@ const struct opt opt_table[] = {
 	  "leave out hosts that fail before the start, measure the others",
 	  VERBS_LAUNCH, OPT_FLAG, offsetof(struct opts, allow_partial), 0, 0 },
 	{ "drivers", 0, "DIR", "PMX_DRIVERS", NULL, "look for driver profiles in DIR first",
-	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERBS_SIZE | VERB_PROFILE | VERB_PREPARE | VERB_DOCTOR, OPT_TEXT, offsetof(struct opts, drivers), 0, 0 },
+	  VERBS_LAUNCH | VERB_RELOAD | VERB_CHECK | VERBS_SIZE | VERB_PROFILE | VERB_PREPARE | VERB_DOCTOR, OPT_DIR, offsetof(struct opts, drivers), 0, 0 },
 
 	// results
 	{ "json", 0, "FILE", "PMX_JSON", NULL, "write the result as JSON to FILE; - = stdout, no text",
@@ -222,6 +223,15 @@ static int read_number(const char *s, double min, double max, double *out, struc
 	return 0;
 }
 
+static int check_dir(const char *s, struct err *e)
+{
+	struct stat st;
+
+	if (stat(s, &st) < 0)
+		return err_set(e, errno, "'%s': %s: expected a directory", s, strerror(errno));
+	return S_ISDIR(st.st_mode) ? 0 : err_set(e, ENOTDIR, "'%s': is no directory", s);
+}
+
 static int read_value(struct opts *o, const struct opt *row, const char *s, struct err *e)
 {
 	void *field = (char *)o + row->offset;
@@ -239,6 +249,9 @@ static int read_value(struct opts *o, const struct opt *row, const char *s, stru
 			return err_set(e, EINVAL, "'': expected %s", row->arg);
 		*(const char **)field = s;
 		return 0;
+	case OPT_DIR:
+		*(const char **)field = s;
+		return check_dir(s, e);
 	case OPT_COUNT:
 		return parse_u64(s, (uint64_t)row->min, (uint64_t)row->max, field, e);
 	case OPT_NUMBER:
@@ -246,7 +259,11 @@ static int read_value(struct opts *o, const struct opt *row, const char *s, stru
 	case OPT_RATE:
 		return parse_rate(s, field, e);
 	case OPT_DURATION:
-		return parse_duration_ns(s, field, e);
+		if (parse_duration_ns(s, field, e) < 0)
+			return -EINVAL;
+		if ((double)*(uint64_t *)field < row->min)
+			return err_set(e, ERANGE, "'%s': expected more than 0", s);
+		return 0;
 	}
 	return err_set(e, EINVAL, "'%s': no such kind of option", s);
 }
@@ -407,7 +424,7 @@ static int forget(struct opts *o, size_t row, struct err *e)
 		[OPT_FLAG] = sizeof(bool),	   [OPT_CHOICE] = sizeof(char *),
 		[OPT_TEXT] = sizeof(char *),	   [OPT_COUNT] = sizeof(uint64_t),
 		[OPT_NUMBER] = sizeof(double),	   [OPT_RATE] = sizeof(struct rate),
-		[OPT_DURATION] = sizeof(uint64_t),
+		[OPT_DURATION] = sizeof(uint64_t), [OPT_DIR] = sizeof(char *),
 	};
 	const struct opt *r = &opt_table[row];
 

@@ -17,11 +17,12 @@ struct verb;
 enum opt_type {
 	OPT_FLAG,     // bool; `--name`, or `--name=yes|no` to overrule the environment
 	OPT_TEXT,     // const char *, NULL = not given and no default
+	OPT_DIR,      // the same, a directory that is there
 	OPT_CHOICE,   // const char *: one of the words of `arg` ("auto|always|never")
 	OPT_COUNT,    // uint64_t within min..max
 	OPT_NUMBER,   // double within min..max, plain decimal
 	OPT_RATE,     // struct rate: 5000, 5k, 1.5M, max
-	OPT_DURATION, // uint64_t nanoseconds: 10, 10s, 500ms, 2m
+	OPT_DURATION, // uint64_t nanoseconds, at least min: 10, 10s, 500ms, 2m
 };
 
 struct opt {

@@ -35,6 +35,9 @@ int render_layers_text(FILE *f, const struct summary *s, const struct report_opt
 	size_t top = o->top > LAYER_ROWS ? o->top : LAYER_ROWS;
 	uint32_t *order;
 
+	if (s->windowed && s->matrix != NULL && matrix_rotation(s->matrix).layers > 0)
+		fputs("\nlayers: not known of the last seconds alone; summarize without --window\n",
+		      f);
 	if (s->rotation.layers == 0)
 		return 0;
 	order = malloc(s->layer_count * sizeof(*order));

@@ -190,6 +190,41 @@ def test_both_ends(lab, write, started):
         assert row["dup_forward"] == row["dup_back"] == 0
 
 
+def test_sizes(lab, write, started):
+    """One size, then a mix, then another size: bit rates are of the packets of each."""
+    tree, path = started()
+    sizes = {"18": 84, "548": 614, "1472": 1538, "200": 266}  # payload, bytes on the wire
+    for request in ("imix", 200):
+        until(lambda: sent(path)[("h1", "h2")] > 300, 20, "traffic")
+        tree["traffic"]["request"] = request
+        path = write(tree)
+        told = lines(pmx("reload", path).expect(0))
+        assert set(told.values()) == {"restarted, running"}
+        before = sent(path)[("h1", "h2")]
+        until(lambda: sent(path)[("h1", "h2")] > before + 300, 30, "traffic")
+    pmx("stop", path).expect(0)
+    summary = pmx("summarize", path, "--json", "-").json
+    for row in summary["flows"]:
+        assert_identity(row)
+    rows = {row["bytes"]: row for row in summary["sizes"] if row["of"] == "request"}
+    assert sorted(rows) == sorted(map(int, sizes))
+    assert sum(row["sent"] for row in rows.values()) == summary["totals"]["sent"]
+    assert all(row["sent"] == row["delivered"] == row["returned"] for row in rows.values())
+    lives = [json.loads(lab.file("h1", f"{DIR}/{name}"))
+             for name in ("result.1.json", "result.2.json", "result.json")]
+    plain = [sum(f["trials"][-1]["sent"] for f in lives[n]["tx"]) for n in (0, 2)]
+    host = host_row(summary, "h1")
+    mix = [sum(f["trials"][-1]["by_size"][k] for f in lives[1]["tx"]) for k in range(3)]
+    out = (plain[0] * 84 + plain[1] * 266 + mix[0] * 84 + mix[1] * 614 + mix[2] * 1538
+           + host["replied"] * (lab_reply(lives[0]) + 66 if lab_reply(lives[0]) > 18 else 84))
+    assert host["egress_l1_gbps"] == pytest.approx(8e-9 * out / host["window_s"], rel=1e-6)
+    pmx("clean", path).expect(0)
+
+
+def lab_reply(life):
+    return life["tx"][0]["rep_bytes"]
+
+
 def test_new_host(lab, write):
     """A host that the run did not have joins it."""
     tree = lab.matrix(rate=300, warmup="0s")

@@ -80,15 +80,16 @@ static void refused(void **state)
 		{ "x,left,right\nhost,5\n", "G:2:1: row 'host': no column has that name" },
 		{ "x,a,b\n,5\n", "G:2:1: row '': no column has that name" },
 		{ "x,a,b\na,,5,7\n", "G:2:6: '7': row 'a' has more cells than there are columns" },
-		{ "x,a,b\na,,fast\n", "G:2:4: rate 'fast': expected a number with k, M or G, or "
-				      "'max'" },
-		{ "x,a,b\na,, -1\n",
-		  "G:2:5: rate '-1': expected a number with k, M or G, or 'max'; it cannot be "
-		  "negative" },
-		{ "x,a,b\na,,1e3\n",
-		  "G:2:4: rate '1e3': expected a number with k, M or G, or 'max'" },
-		{ "x,a,b\na,,nan\n",
-		  "G:2:4: rate 'nan': expected a number with k, M or G, or 'max'" },
+		{ "x,a,b\na,,fast\n",
+		  "G:2:4: rate 'fast': expected packets/s with k, M or G, bits/s as 1Gbps, or "
+		  "'max'" },
+		{ "x,a,b\na,, -1\n", "G:2:5: rate '-1': expected packets/s with k, M or G, bits/s "
+				     "as 1Gbps, or 'max'; it cannot be "
+				     "negative" },
+		{ "x,a,b\na,,1e3\n", "G:2:4: rate '1e3': expected packets/s with k, M or G, bits/s "
+				     "as 1Gbps, or 'max'" },
+		{ "x,a,b\na,,nan\n", "G:2:4: rate 'nan': expected packets/s with k, M or G, bits/s "
+				     "as 1Gbps, or 'max'" },
 		{ "x,a,b\na,,\"5\n", "G:2:4: the quote of this field is not closed in its line" },
 		{ "x,a,b\na,,\"5\"6\n", "G:2:7: '6' behind a quoted field: expected a comma" },
 		{ "# tx_size=17\n",

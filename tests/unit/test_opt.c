@@ -144,6 +144,12 @@ static void refusals(void **state)
 	REFUSED("option '--nic-gbps': '1e3': expected a plain decimal number", "check", "m",
 		"--nic-gbps", "1e3");
 	REFUSED("option '--remote-dir': '': expected DIR", "run", "m", "--remote-dir=");
+	REFUSED("option '--for': '0': expected more than 0", "run", "m", "--for", "0");
+	REFUSED("option '--drivers': '/nonexistent': No such file or directory: expected a "
+		"directory",
+		"run", "m", "--drivers", "/nonexistent");
+	REFUSED("option '--drivers': '/dev/null': is no directory", "run", "m",
+		"--drivers=/dev/null");
 	REFUSED("`pmx run` needs the matrix file: pmx run MATRIX", "run");
 	REFUSED("'n': `pmx run` takes one MATRIX, and has 'm'", "run", "m", "n");
 	REFUSED("no verb", NULL);

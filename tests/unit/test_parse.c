@@ -165,7 +165,8 @@ static void rates(void **state)
 	}
 	struct err e = { 0 };
 	parse_rate("10Q", &r, &e);
-	assert_string_equal(e.msg, "rate '10Q': expected a number with k, M or G, or 'max'");
+	assert_string_equal(
+		e.msg, "rate '10Q': expected packets/s with k, M or G, bits/s as 1Gbps, or 'max'");
 }
 
 static void durations(void **state)
@@ -375,7 +376,7 @@ static void long_values_are_cut(void **state)
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(parse_rate(text, &r, &e), -ERANGE);
 	assert_true(strlen(e.msg) < 200);
-	assert_non_null(strstr(e.msg, "9...': expected a number"));
+	assert_non_null(strstr(e.msg, "9...': expected packets"));
 }
 
 static void nearest(void **state)

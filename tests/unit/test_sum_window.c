@@ -146,6 +146,12 @@ static void test_last_intervals(void **state)
 	must_be_in(text, "They do not tell: loss by");
 	must_be_in(text, "RTT         avg");
 	assert_null(strstr(text, "IDENTITY"));
+	assert_null(strstr(text, "layers: not known"));
+	free(text);
+	t.run.matrix.traffic.dwell_ns = 1000000000;
+	t.run.matrix.traffic.peers = 1;
+	text = page_of(&t.s);
+	must_be_in(text, "layers: not known of the last seconds alone");
 	free(text);
 	two_free(&t);
 	free(a);
