@@ -20,6 +20,7 @@ static inline void lone_forget(struct queue *q)
 {
 	q->lone[PMX_REQUEST].stream = NULL;
 	q->lone[PMX_REPLY].stream = NULL;
+	q->lone[PMX_REPLY].next = NULL;
 }
 
 // A lone frame of this kind came, that says it is of this stream: streams come in turn, with equal

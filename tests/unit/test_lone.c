@@ -1,155 +1,11 @@
 // A frame that comes alone, over a port of two rings: what leaves, and that nothing is counted
 // otherwise than in a burst.
-#include "lone.h"
-#include "queue.h"
-#include "trial.h"
-
 #include "eal_run.h"
-#include "plain.h"
+#include "lone_rig.h"
 #include "testlib.h"
-
-#include <rte_eth_ring.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-#define ADDR 0xc6120001u // 198.18.0.1
-#define PEER 0xc6120002u
-#define PORT 5300
-#define STREAMS 3u
-#define FIRST_PORT 50000
-#define PEER_FIRST 70000
-#define TX_ROOM 4
-
-static const struct rte_ether_addr own_mac = { { 2, 0, 0, 0, 0, 1 } };
-
-struct rig {
-	struct hostcfg cfg;
-	struct agent_shared shared;
-	struct flow_tx tx[2];
-	struct flow_rx rx;
-	struct rte_ring *in, *out; // what the port receives, what it sent
-	struct queue *q;
-	uint32_t mbufs; // free in both pools
-};
-
-static uint32_t free_mbufs(const struct queue *q)
-{
-	return rte_mempool_avail_count(q->rx_pool) + rte_mempool_avail_count(q->tx_pool);
-}
-
-static void port_open(struct rig *r)
-{
-	static int made;
-	char name[32];
-	struct rte_eth_conf conf = { 0 };
-	snprintf(name, sizeof(name), "in%d", made);
-	r->in = rte_ring_create(name, 64, SOCKET_ID_ANY, RING_F_EXACT_SZ);
-	snprintf(name, sizeof(name), "out%d", made);
-	r->out = rte_ring_create(name, TX_ROOM, SOCKET_ID_ANY, RING_F_EXACT_SZ);
-	assert_non_null(r->in);
-	assert_non_null(r->out);
-	snprintf(name, sizeof(name), "port%d", made++);
-	int port = rte_eth_from_rings(name, &r->in, 1, &r->out, 1, 0);
-	assert_true(port >= 0);
-	r->q->port = (uint16_t)port;
-	assert_int_equal(rte_eth_dev_configure(r->q->port, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(r->q->port, 0, 64, 0, NULL, r->q->rx_pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(r->q->port, 0, 64, 0, NULL), 0);
-	assert_int_equal(rte_eth_dev_start(r->q->port), 0);
-}
-
-// pairs: one, or two to the same peer, of `window` places each.
-static struct rig *rig_make(uint32_t bytes, uint32_t window, size_t pairs)
-{
-	struct rig *r = calloc(1, sizeof(*r));
-	struct err e = { 0 };
-	assert_non_null(r);
-	for (size_t i = 0; i < pairs; i++)
-		r->tx[i] = (struct flow_tx){ .peer = "b",
-					     .peer_addr = IP4(PEER),
-					     .req_bytes = bytes,
-					     .rep_bytes = bytes,
-					     .rate_pps = RATE_UNPACED,
-					     .window = window,
-					     .streams = STREAMS,
-					     .sport_first = (uint16_t)(FIRST_PORT + i * STREAMS),
-					     .tx_first = (uint32_t)i * STREAMS,
-					     .peer_rx_first = PEER_FIRST };
-	r->rx = (struct flow_rx){ .peer = "b",
-				  .peer_addr = IP4(PEER),
-				  .req_bytes = bytes,
-				  .rep_bytes = bytes,
-				  .streams = 1,
-				  .sport_first = 40000,
-				  .peer_tx_first = 0x12345 };
-	r->cfg = (struct hostcfg){ .cookie = 0xabcd,
-				   .host_count = 2,
-				   .addr = IP4(ADDR),
-				   .prefix_len = 24,
-				   .ttl = 64,
-				   .udp_port = PORT,
-				   .duration_ns = 1000000000,
-				   .drain_ns = 1000000000,
-				   .tx = r->tx,
-				   .tx_count = pairs,
-				   .rx = &r->rx,
-				   .rx_count = 1 };
-	r->cfg.port.queues = 1;
-	r->cfg.port.burst = 32;
-	r->q = queue_create(&(struct queue_env){ .cfg = &r->cfg,
-						 .shared = &r->shared,
-						 .rxd = 64,
-						 .txd = 64,
-						 .data_room = 2176,
-						 .mac = own_mac },
-			    0, &e);
-	assert_non_null(r->q);
-	r->shared.queue[0] = r->q;
-	r->q->windowed = true;
-	port_open(r);
-	r->mbufs = free_mbufs(r->q);
-	queue_arm(r->q, &r->cfg, 0, 1e9);
-	r->shared.armed = true;
-	r->q->boundary = r->q->next_event = trial_step(r->q, 1000);
-	assert_true(r->q->sending);
-	return r;
-}
-
-static void rig_drop(struct rig *r)
-{
-	assert_int_equal(free_mbufs(r->q), r->mbufs);
-	rte_eth_dev_stop(r->q->port);
-	rte_eth_dev_close(r->q->port);
-	queue_destroy(r->q);
-	rte_ring_free(r->in);
-	rte_ring_free(r->out);
-	free(r);
-}
-
-// A turn of the worker's loop. The clock of a poll is the real one: the trial is made to last.
-static void turn(struct rig *r)
-{
-	uint64_t now = 0;
-	r->q->next_event = r->q->pace.end = UINT64_MAX;
-	rx_poll(r->q, &now, true);
-	tx_due(r->q, now, true);
-	out_flush(r->q);
-	rx_release(r->q);
-	if (r->q->lone_last != 0)
-		lone_prepare(r->q);
-}
-
-static struct rte_mbuf *sent(struct rig *r)
-{
-	void *m = NULL;
-	return rte_ring_dequeue(r->out, &m) == 0 ? m : NULL;
-}
-
-static void arrive(struct rig *r, struct rte_mbuf *m)
-{
-	assert_int_equal(rte_ring_enqueue(r->in, m), 0);
-}
 
 // Checks what was sent against stream and sequence, frees it, and lets its reply arrive.
 static void reply_to(struct rig *r, struct rte_mbuf *m, uint32_t stream, uint32_t seq)
@@ -157,16 +13,6 @@ static void reply_to(struct rig *r, struct rte_mbuf *m, uint32_t stream, uint32_
 	assert_non_null(m);
 	struct frame *f = rte_pktmbuf_mtod(m, struct frame *);
 	uint32_t bytes = r->tx[0].rep_bytes;
-	struct frame_spec s = { .src_mac = { { 2, 0, 0, 0, 0, 2 } },
-				.dst_mac = own_mac,
-				.src = IP4(PEER),
-				.dst = IP4(ADDR),
-				.sport = PORT,
-				.dport = (uint16_t)(FIRST_PORT + stream),
-				.payload_bytes = bytes,
-				.cookie = r->cfg.cookie,
-				.kind = PMX_REPLY,
-				.stream = stream };
 	assert_int_equal(m->data_len, frame_len(bytes));
 	assert_int_equal(m->pkt_len, frame_len(bytes));
 	assert_int_equal(f->pmx.verkind, PMX_VERKIND(PMX_REQUEST));
@@ -175,8 +21,7 @@ static void reply_to(struct rig *r, struct rte_mbuf *m, uint32_t stream, uint32_
 	uint64_t tsc = rx_tsc(f);
 	assert_true(checksums_good(f));
 	rte_pktmbuf_free(m);
-
-	arrive(r, mbuf_made(r->q, &s, 0, seq, tsc));
+	arrive(r, reply_made(r, stream, seq, tsc));
 }
 
 static void rounds_of(uint32_t bytes, bool reuses)
@@ -316,21 +161,6 @@ static void others_have_their_turn(void **state)
 	rig_drop(r);
 }
 
-// The request with sequence k of the only peer, stream 0.
-static struct rte_mbuf *request(struct rig *r, uint32_t k)
-{
-	struct frame_spec s = { .src_mac = { { 2, 0, 0, 0, 0, 2 } },
-				.dst_mac = own_mac,
-				.src = IP4(PEER),
-				.dst = IP4(ADDR),
-				.sport = 40000,
-				.dport = PORT,
-				.payload_bytes = r->rx.req_bytes,
-				.cookie = r->cfg.cookie,
-				.kind = PMX_REQUEST };
-	return mbuf_made(r->q, &s, 0, k, 1000);
-}
-
 static void a_request_is_answered(void **state)
 {
 	struct rig *r = rig_make(18, 1, 1);
@@ -339,7 +169,7 @@ static void a_request_is_answered(void **state)
 	rte_pktmbuf_free(sent(r));
 	for (uint32_t k = 0; k < 100; k++) {
 		assert_int_equal(r->q->lone[PMX_REQUEST].stream != NULL, k > 0);
-		arrive(r, request(r, k));
+		arrive(r, request_made(r, 0, k));
 		turn(r);
 		struct rte_mbuf *m = sent(r);
 		assert_non_null(m);
@@ -384,22 +214,24 @@ static void fate_of(struct rig *r, struct rte_mbuf *m, struct fate *f)
 }
 
 #define FLIPS 3
+#define ROUND 3 // two as they should be, so that the next is made ready for, and the odd one
 #define ODD_ONES (FRAME_MIN_NO_FCS * FLIPS)
 
-// Requests in turn as they should be, so that the next is made ready for, and with one byte
-// another; with what is made ready, or as a burst.
-static void fates_of(struct fate fate[2 * ODD_ONES], bool ready)
+// Requests as they should be and with one byte another, in turn; with what is made ready, or as a
+// burst.
+static void fates_of(struct fate fate[ROUND * ODD_ONES], bool ready)
 {
 	static const uint8_t flip[FLIPS] = { 0x01, 0x80, 0xff };
 	struct rig *r = rig_make(18, 1, 1);
 	uint32_t k = 0;
 	turn(r);
 	rte_pktmbuf_free(sent(r));
-	for (uint32_t i = 0; i < 2 * ODD_ONES; i++) {
-		struct rte_mbuf *m = request(r, k);
-		bool odd = i % 2 == 1;
+	for (uint32_t i = 0; i < ROUND * ODD_ONES; i++) {
+		struct rte_mbuf *m = request_made(r, 0, k);
+		bool odd = i % ROUND == ROUND - 1;
 		if (odd)
-			rte_pktmbuf_mtod(m, uint8_t *)[i / 2 / FLIPS] ^= flip[i / 2 % FLIPS];
+			rte_pktmbuf_mtod(m, uint8_t *)[i / ROUND / FLIPS] ^=
+				flip[i / ROUND % FLIPS];
 		if (!ready)
 			lone_forget(r->q);
 		else if (odd)
@@ -413,14 +245,14 @@ static void fates_of(struct fate fate[2 * ODD_ONES], bool ready)
 // Whichever byte is another: what was made ready does as a burst would.
 static void nothing_is_taken_that_a_burst_would_not(void **state)
 {
-	struct fate *ready = calloc(2 * (size_t)ODD_ONES, sizeof(*ready));
-	struct fate *burst = calloc(2 * (size_t)ODD_ONES, sizeof(*burst));
+	struct fate *ready = calloc(ROUND * (size_t)ODD_ONES, sizeof(*ready));
+	struct fate *burst = calloc(ROUND * (size_t)ODD_ONES, sizeof(*burst));
 	uint32_t answered = 0;
 	(void)state;
 	assert_true(ready != NULL && burst != NULL);
 	fates_of(ready, true);
 	fates_of(burst, false);
-	for (uint32_t i = 0; i < 2 * ODD_ONES; i++) {
+	for (uint32_t i = 0; i < ROUND * ODD_ONES; i++) {
 		const struct fate *a = &ready[i], *b = &burst[i];
 		assert_memory_equal(a->out, b->out, sizeof(a->out));
 		assert_int_equal(a->answered, b->answered);
@@ -429,7 +261,7 @@ static void nothing_is_taken_that_a_burst_would_not(void **state)
 		assert_memory_equal(&a->stream, &b->stream, sizeof(a->stream));
 		answered += a->answered;
 	}
-	assert_true(answered > ODD_ONES && answered < 2 * ODD_ONES);
+	assert_true(answered > (ROUND - 1) * ODD_ONES && answered < ROUND * ODD_ONES);
 	free(ready);
 	free(burst);
 }
